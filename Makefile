@@ -1,0 +1,57 @@
+# Every target sets up what it needs and can be run again at any time.
+#   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
+#   make test          all tests, on the embedded engine and on a real Neo4j (needs a JDK 17 and Maven)
+#   make check         format, lint, types, imports, sizes and the fast tests
+#   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(BIN)/uv
+UV_VERSION := 0.13.9
+READY := $(VENV)/.ready
+NEO4J_HOME := .neo4j
+
+.PHONY: setup demo test check format neo4j neo4j-stop clean
+
+setup: $(READY)
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; name it with: make $(MAKECMDGOALS) PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "== Creating the virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+$(READY): pyproject.toml constraints.txt | $(BIN)/uv
+	@echo "== Installing the dependencies into $(VENV) (5.5 GB on Linux, most of it torch; later runs skip this)"
+	@env -u VIRTUAL_ENV $(UV) pip install --python $(BIN)/python --constraint constraints.txt --editable '.[all,dev]'
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/chronofy-kg demo $(if $(ONCE),--once)
+
+test: $(READY)
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+check: $(READY)
+	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .
+	@echo "== Types" && $(BIN)/mypy
+	@echo "== Imports" && $(BIN)/lint-imports
+	@echo "== Fast tests" && $(BIN)/pytest -q -m "not engine and not model and not wheel and not demo" tests/unit tests/property tests/cases tests/docs chronofy_kg
+
+format: $(READY)
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+neo4j: $(READY)
+	@$(BIN)/python deploy/neo4j.py start --home $(NEO4J_HOME) --demo
+
+neo4j-stop: $(READY)
+	@$(BIN)/python deploy/neo4j.py stop --home $(NEO4J_HOME)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

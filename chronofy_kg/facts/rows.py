@@ -1,0 +1,178 @@
+"""One check of what comes in: fields of a row or body become an Assertion, or a located FactFormatError.
+
+Used by every reader and by the HTTP API, so that a row is refused for the same reason at every door. The
+fields are those of the assertion shape; unknown fields are refused, nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from chronofy_kg.errors import FactFormatError, TimeFormatError
+from chronofy_kg.facts.model import Assertion, Value
+from chronofy_kg.facts.strict_json import escape_pointer
+from chronofy_kg.facts.time import OPEN_US, parse_instant
+
+__all__ = ["FIELDS", "check_row"]
+
+FIELDS = ("subject", "predicate", "object", "value", "unit", "datatype", "lang", "type", "content", "meta",
+          "valid_from", "valid_to", "observed_at", "source", "quality")  # fmt: skip
+_NAMES = ("unit", "datatype", "lang", "type", "source")
+_STORED_ONLY = {"id", "recorded_at", "retired_at"}
+_MAX_NAME = 2_000
+_MAX_TEXT = 1_000_000
+_MAX_EXACT_INTEGER = 2**53
+
+
+def check_row(fields: Mapping[str, Any], *, zone: str = "UTC") -> Assertion:
+    """Turn the fields of one row into an Assertion.
+
+    Args:
+        fields: decoded JSON object, or cells by column name; None counts as absent.
+        zone: IANA name of the zone for times without an offset.
+
+    Raises:
+        FactFormatError: `pointer` names the field that is wrong.
+    """
+    for name in fields:
+        if name not in FIELDS:
+            raise FactFormatError(_unknown(name), pointer=f"/{escape_pointer(name)}")
+    subject = _name(fields, "subject", required=True)
+    predicate = _name(fields, "predicate", required=True)
+    related, value = _name(fields, "object"), fields.get("value")
+    if (related is None) == (value is None):
+        which = (
+            "both object and value; give one of them" if related is not None else "neither object nor value"
+        )
+        raise FactFormatError(f"states {which}", pointer="/object" if related is not None else "/value")
+    valid_from, valid_to, observed_at = _times(fields, zone)
+    return Assertion(
+        subject=subject or "",
+        predicate=predicate or "",
+        object=related,
+        value=None if value is None else _value(value),
+        content=_text(fields, "content", _MAX_TEXT),
+        meta=_meta(fields.get("meta")),
+        valid_from=valid_from,
+        valid_to=valid_to,
+        observed_at=observed_at,
+        quality=_quality(fields.get("quality")),
+        **{name: _name(fields, name) for name in _NAMES},
+    )
+
+
+def _unknown(name: str) -> str:
+    if name in _STORED_ONLY:
+        return f"{name} is given by the store; leave it out"
+    close = difflib.get_close_matches(name[:60], FIELDS, n=1)
+    return f"unknown field {name[:60]!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+
+
+def _text(fields: Mapping[str, Any], name: str, limit: int) -> str | None:
+    text = fields.get(name)
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise FactFormatError(f"{name} must be text, not {_kind(text)}", pointer=f"/{name}")
+    if "\x00" in text:
+        raise FactFormatError(f"{name} contains a NUL character", pointer=f"/{name}")
+    if len(text) > limit:
+        raise FactFormatError(f"{name} is longer than {limit:,} characters", pointer=f"/{name}")
+    return text
+
+
+def _name(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
+    text = _text(fields, name, _MAX_NAME)
+    if text is not None and not text.strip():
+        raise FactFormatError(f"{name} is empty", pointer=f"/{name}")
+    if text is None and required:
+        raise FactFormatError(f"{name} is missing", pointer=f"/{name}")
+    return text
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if abs(value) > _MAX_EXACT_INTEGER:
+            raise FactFormatError(f"value {value} is beyond 2^53, not exact as a number; send it as text",
+                                  pointer="/value")  # fmt: skip
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise FactFormatError(f"value is {value}; only finite numbers are facts", pointer="/value")
+        return value
+    if isinstance(value, str):
+        return _text({"value": value}, "value", _MAX_TEXT) or ""
+    raise FactFormatError(f"value must be a number, boolean or text, not {_kind(value)}", pointer="/value")
+
+
+def _meta(meta: Any) -> Mapping[str, Any]:
+    if meta is None:
+        return {}
+    if not isinstance(meta, Mapping):
+        raise FactFormatError(f"meta must be a map, not {_kind(meta)}", pointer="/meta")
+    return meta
+
+
+def _quality(quality: Any) -> float | None:
+    if quality is None:
+        return None
+    if isinstance(quality, bool) or not isinstance(quality, int | float):
+        raise FactFormatError(f"quality must be a number, not {_kind(quality)}", pointer="/quality")
+    if not 0 < quality <= 1:
+        raise FactFormatError(f"quality is {quality}; it must lie in (0, 1]", pointer="/quality")
+    return float(quality)
+
+
+def _times(fields: Mapping[str, Any], zone: str) -> tuple[int, int, int]:
+    """Return valid_from, valid_to and observed_at; each of the first and last stands in for the other."""
+    valid_from, observed_at = _time(fields, "valid_from", zone), _time(fields, "observed_at", zone)
+    if valid_from is None and observed_at is None:
+        raise FactFormatError("valid_from is missing, and there is no observed_at to stand for it",
+                              pointer="/valid_from")  # fmt: skip
+    start = valid_from if valid_from is not None else observed_at
+    seen = observed_at if observed_at is not None else valid_from
+    assert start is not None
+    assert seen is not None
+    end = _time(fields, "valid_to", zone)
+    end = OPEN_US if end is None else end
+    for name, instant in (("valid_from", start), ("observed_at", seen)):
+        if instant >= OPEN_US:
+            raise FactFormatError(f"{name} is the open end of time", pointer=f"/{name}")
+    if end <= start:
+        raise FactFormatError("valid_to is not after valid_from; a period is half-open, [from, to)",
+                              pointer="/valid_to")  # fmt: skip
+    return start, end, seen
+
+
+def _time(fields: Mapping[str, Any], name: str, zone: str) -> int | None:
+    text = fields.get(name)
+    if text is None:
+        return None
+    try:
+        return parse_instant(text if isinstance(text, str) else _bare(text), zone=zone).us
+    except TimeFormatError as error:
+        raise FactFormatError(f"{name}: {error}", pointer=f"/{name}") from None
+
+
+def _bare(value: Any) -> str:
+    """Return a JSON number as text, so that the parser of instants refuses it in its own words."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TimeFormatError(f"a time must be text, not {_kind(value)}")
+    raise TimeFormatError(f"{value} is a bare number: write the time as text, like 2024-05-17T08:30:00Z")
+
+
+def _kind(value: Any) -> str:
+    kinds = {
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+        str: "text",
+        list: "a list",
+        dict: "a map",
+    }
+    return kinds.get(type(value), type(value).__name__)
