@@ -7,13 +7,46 @@ stays light: a spec can be checked without a store, a rate fitted without a mode
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chronofy_kg.decay import DecayFit, fit_decay, validity
+    from chronofy_kg.facts import Assertion, Fact, FactTable
+    from chronofy_kg.kb import KnowledgeBase
+    from chronofy_kg.spec import Trace, explain, parse_formula, parse_spec, robustness
 
 __version__ = "0.1.0"
 
-_HOMES: dict[str, str] = {}
+_HOMES = {
+    "Assertion": "chronofy_kg.facts",
+    "DecayFit": "chronofy_kg.decay",
+    "Fact": "chronofy_kg.facts",
+    "FactTable": "chronofy_kg.facts",
+    "KnowledgeBase": "chronofy_kg.kb",
+    "Trace": "chronofy_kg.spec",
+    "explain": "chronofy_kg.spec",
+    "fit_decay": "chronofy_kg.decay",
+    "parse_formula": "chronofy_kg.spec",
+    "parse_spec": "chronofy_kg.spec",
+    "robustness": "chronofy_kg.spec",
+    "validity": "chronofy_kg.decay",
+}
 
-__all__ = ["__version__"]
+__all__ = [
+    "Assertion",
+    "DecayFit",
+    "Fact",
+    "FactTable",
+    "KnowledgeBase",
+    "Trace",
+    "__version__",
+    "explain",
+    "fit_decay",
+    "parse_formula",
+    "parse_spec",
+    "robustness",
+    "validity",
+]
 
 
 def __getattr__(name: str) -> Any:

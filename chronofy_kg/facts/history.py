@@ -8,8 +8,10 @@ bounded one interrupts it and the older value returns. Facts are the resulting h
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,9 +115,12 @@ def believed_rows(table: FactTable, known_at: int, observed_by: int | None = Non
     return np.flatnonzero(mask)
 
 
-def group_rows(columns: tuple[NDArray[np.int64], ...]) -> Rows:
+def group_rows(columns: Sequence[NDArray[np.integer[Any]]]) -> Rows:
     """Return int64[n]: for each row the number of its group of equal columns, counted from 0."""
     count = len(columns[0])
+    columns = [column for column in columns if count and (column != column[0]).any()]
+    if not columns:
+        return np.zeros(count, dtype=np.int64)
     order = np.lexsort(columns[::-1])
     changed = np.zeros(count, dtype=bool)
     for column in columns:
@@ -136,11 +141,10 @@ def fold(table: FactTable, rows: Rows, many: NDArray[np.bool_]) -> History:
     """
     part = table.take(rows)
     canonical = table.pool.canonical
-    key_columns = tuple(codes.astype(np.int64) for codes in (
-        part.tenant, canonical(part.subject), canonical(part.predicate)))  # fmt: skip
-    row_value = group_rows((*key_columns, *part.value_columns()))
+    named = group_rows((part.tenant, canonical(part.subject), canonical(part.predicate)))
+    row_value = group_rows((named, *part.value_columns()))
     count = len(rows)
-    row_key = np.where(many, row_value, group_rows(key_columns) + (row_value.max() + 1 if count else 0))
+    row_key = np.where(many, row_value, named + (row_value.max() + 1 if count else 0))
     quality = np.where(np.isnan(part.quality), 1.0, part.quality)
     id_words = np.ascontiguousarray(part.ids).view(">u8") if count else np.zeros((0, 2), dtype=np.uint64)
     order = np.lexsort((id_words[:, 1], id_words[:, 0], part.observed_at, quality, part.valid_from, row_key))
@@ -171,11 +175,15 @@ def _stated_at(part: FactTable, row_value: Rows, value: Rows, at: NDArray[np.int
     """Return bool[f]: whether any row states value[i] over the instant at[i]."""
     if not len(value):
         return np.zeros(0, dtype=bool)
-    starts, ends = np.unique(part.valid_from), np.unique(part.valid_to)
-    start = row_value * (len(starts) + 1) + np.searchsorted(starts, part.valid_from, side="right")
+    asked = np.zeros(row_value.max() + 1, dtype=bool)
+    asked[value] = True
+    near = np.flatnonzero(asked[row_value])
+    stating, valid_from, valid_to = row_value[near], part.valid_from[near], part.valid_to[near]
+    starts, ends = np.sort(valid_from), np.sort(valid_to)
+    start = stating * (len(starts) + 1) + np.searchsorted(starts, valid_from, side="right")
     order = np.argsort(start)
     # The latest end so far of each value: values rise along `order`, so a running maximum never mixes them.
-    reach = np.maximum.accumulate((row_value * len(ends) + np.searchsorted(ends, part.valid_to))[order])
+    reach = np.maximum.accumulate((stating * len(ends) + np.searchsorted(ends, valid_to))[order])
     begun = value * (len(starts) + 1) + np.searchsorted(starts, at, side="right")
     last = np.searchsorted(start[order], begun, side="right") - 1
     stated: NDArray[np.bool_] = ends[reach[last] - value * len(ends)] > at

@@ -26,7 +26,7 @@ class JsonError(InputError):
     """Text that is no strict JSON.
 
     Args:
-        message: what is wrong.
+        message: what is wrong, without its place.
         line, column: 1-based place of a syntax error, else None.
         problems: (JSON pointer, what is wrong there) for values that are refused.
     """
@@ -40,7 +40,7 @@ class JsonError(InputError):
         problems: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.message, self.line, self.column, self.problems = message, line, column, problems
-        super().__init__(message)
+        super().__init__(message if line is None else f"{message} (line {line}, column {column})")
 
 
 class _Refused:
@@ -142,8 +142,7 @@ def _text(raw: bytes | str) -> str:
 
 
 def _syntax_message(error: json.JSONDecodeError) -> str:
-    message = error.msg[0].lower() + error.msg[1:]
-    return f"not valid JSON: {message} (line {error.lineno}, column {error.colno})"
+    return f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def _refusal(text: str) -> str:
         return f"an empty time; {_FORMS}"
     if _NUMBER.fullmatch(text):
         return f"{text!r} is a bare number: declare its unit (s, ms or us), or {_FORMS}"
-    if re.fullmatch(r"\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?", text, re.ASCII):
+    if re.fullmatch(r"\d{1,4}[./-]\d{1,2}([./-]\d{1,4})?|\d{1,2}[./-]\d{4}", text, re.ASCII):
         return f"{text!r} is ambiguous: day and month are never guessed; {_FORMS}"
     if re.match(r"[-−]\d{4}", text):
         return f"{text!r} is outside the years 1 to 9999"

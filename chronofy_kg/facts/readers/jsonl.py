@@ -24,7 +24,7 @@ def read_jsonl(lines: Iterable[bytes], name: str, *, zone: str = "UTC") -> Itera
         zone: IANA name of the zone for times without an offset.
     """
     for number, raw in enumerate(lines, start=1):
-        line = raw.removeprefix(_BOM) if number == 1 else raw
+        line = (raw.removeprefix(_BOM) if number == 1 else raw).rstrip(b"\r\n")
         if not line.strip():
             continue
         try:

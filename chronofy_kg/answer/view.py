@@ -1,0 +1,212 @@
+"""The facts of one moment: a fold at (at, known_at) with the validity of each fact that holds.
+
+Everything an answer says about a fact comes from here: its period, the assertion that gives V its maximum,
+its rate and interval, who contradicts it. Nothing here knows the store or a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chronofy_kg.decay.catalog import Rates, TypeCatalog
+from chronofy_kg.decay.validity import log_validity
+from chronofy_kg.facts.history import History, believed_rows, fold
+from chronofy_kg.facts.model import Fact, Source, Validity, ValueKind, fact_id
+from chronofy_kg.facts.table import FactTable
+from chronofy_kg.facts.time import DAY_US
+
+__all__ = ["Moment", "View", "build_view"]
+
+Rows = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a query looks at the world (`at`) and at the store (`known_at`), in microseconds.
+
+    `skew_us` is how far an observation may lie in the future; with `hindsight` every observation counts, at
+    age 0 where it is later than `at`.
+    """
+
+    at: int
+    known_at: int
+    skew_us: int = 0
+    hindsight: bool = False
+
+    @property
+    def observed_by(self) -> int | None:
+        """Latest observation that counts, None for all."""
+        return None if self.hindsight else self.at + self.skew_us
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The facts that hold at a moment.
+
+    Attributes:
+        moment: the two instants.
+        history: the fold that they come from.
+        facts: int64[f], their indexes in the history.
+        winner: int64[f], the table row that gives each its value.
+        best: int64[f], the table row whose assertion gives V its maximum.
+        rates: rates of the rows in `best`.
+        age_days: float64[f], age of that assertion at `at`.
+        log_v: float64[f], natural logarithm of V; ranking by decay stays here.
+    """
+
+    moment: Moment
+    catalog: TypeCatalog
+    history: History
+    facts: Rows
+    winner: Rows
+    best: Rows
+    rates: Rates
+    age_days: Floats
+    log_v: Floats
+    offsets: Rows
+    support: Rows
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @property
+    def table(self) -> FactTable:
+        """The assertions behind the facts."""
+        return self.history.table
+
+    @property
+    def validity(self) -> Floats:
+        """V of each fact, float64[f] in [0, 1]."""
+        return np.exp(self.log_v)
+
+    def at_age(self, index: int, later_days: float) -> float:
+        """Return V of one fact some days after `at`, if nothing else is learned."""
+        age = self.age_days[index] + later_days
+        return float(np.exp(log_validity(self.rates.quality[index], self.rates.beta[index], age)))
+
+    def validity_of(self, index: int) -> Validity:
+        """Return V of one fact with its interval."""
+        quality, age = self.rates.quality[index], self.age_days[index]
+        low = float(np.exp(log_validity(quality, _finite(self.rates.high[index]), age)))
+        high = float(np.exp(log_validity(quality, self.rates.low[index], age)))
+        return Validity(float(np.exp(self.log_v[index])), low, high)
+
+    def id(self, index: int) -> str:
+        """Return the id of one fact."""
+        return self.history.id(int(self.facts[index]))
+
+    def fact(self, index: int) -> Fact:
+        """Return the row view of one fact."""
+        table, history = self.table, self.history
+        winner, best, number = int(self.winner[index]), int(self.best[index]), int(self.facts[index])
+        told = table.assertion(winner)
+        kind = ValueKind(table.kind[winner])
+        fact_type = self.catalog.type_of(told.type or told.predicate, kind)
+        supports = self.support[self.offsets[index] : self.offsets[index + 1]].tolist()
+        ender = int(history.superseded_by[number])
+        return Fact(
+            id=self.id(index),
+            subject=told.subject,
+            predicate=told.predicate,
+            object=told.object,
+            value=told.value,
+            unit=told.unit,
+            datatype=told.datatype,
+            lang=told.lang,
+            type=fact_type.name,
+            content=table.content_of(winner),
+            meta=told.meta,
+            valid_from=int(history.start[number]),
+            valid_to=int(history.end[number]),
+            observed_at=int(table.observed_at[best]),
+            recorded_at=int(table.recorded_at[best]),
+            quality=float(self.rates.quality[index]),
+            sources=_sources(table, supports),
+            superseded_by=history.id(ender) if ender >= 0 else None,
+            contradicts=_contradictions(history, number),
+            age_days=float(self.age_days[index]),
+            beta_per_day=float(self.rates.beta[index]),
+            beta_from=fact_type.beta_from,
+            type_declared=fact_type.declared,
+            validity=self.validity_of(index),
+        )
+
+
+def build_view(
+    table: FactTable,
+    catalog: TypeCatalog,
+    moment: Moment,
+    *,
+    rows: Rows | None = None,
+    periods: str = "holding",
+) -> View:
+    """Fold what was believed and observed at a moment, and weigh the facts that hold.
+
+    Args:
+        table: every assertion known, retired ones included.
+        catalog: the fact types of that moment.
+        moment: the two instants.
+        rows: int64, ascending rows to look at, whole keys only; None for all.
+        periods: "holding" for the facts whose period covers `at`, "all" for every period (a history).
+    """
+    believed = believed_rows(table, moment.known_at, moment.observed_by)
+    chosen = believed if rows is None else np.intersect1d(believed, rows, assume_unique=True)
+    history = fold(table, chosen, catalog.many(table.take(chosen)))
+    facts = history.holding(moment.at) if periods == "holding" else np.arange(len(history))
+    return weigh(history, facts, catalog, moment)
+
+
+def weigh(history: History, facts: Rows, catalog: TypeCatalog, moment: Moment) -> View:
+    """Return the view of some facts of a fold: for each the assertion of greatest validity, and V."""
+    table = history.table
+    offsets, support = history.support(facts)
+    rates = catalog.rates(table.take(support))
+    age = np.maximum((moment.at - table.observed_at[support]) / DAY_US, 0.0)
+    log_v = log_validity(rates.quality, rates.beta, age)
+    best = _segment_argmax(log_v, table.observed_at[support], offsets)
+    return View(
+        moment=moment,
+        catalog=catalog,
+        history=history,
+        facts=facts,
+        winner=history.winner[facts],
+        best=support[best],
+        rates=Rates(rates.beta[best], rates.low[best], rates.high[best], rates.quality[best]),
+        age_days=age[best],
+        log_v=log_v[best],
+        offsets=offsets,
+        support=support,
+    )
+
+
+def _segment_argmax(values: Floats, later: Rows, offsets: Rows) -> Rows:
+    """Return int64[f]: in each segment the index of the greatest value, the latest where values are equal."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((later, values, owner))
+    return order[offsets[1:] - 1]
+
+
+def _finite(beta: float) -> float:
+    return float(beta) if np.isfinite(beta) else 1e300
+
+
+def _sources(table: FactTable, rows: Sequence[int]) -> tuple[Source, ...]:
+    """Return who stated a fact, each source once with its latest observation, latest first."""
+    latest: dict[str | None, Source] = {}
+    for row in sorted(rows, key=lambda r: (int(table.observed_at[r]), r)):
+        name, quality = table.pool.get(int(table.source[row])), float(table.quality[row])
+        shown = None if np.isnan(quality) else quality
+        latest[name] = Source(name, int(table.observed_at[row]), shown, table.id_of(row))
+    return tuple(sorted(latest.values(), key=lambda s: (-s.observed_at, s.id or "")))
+
+
+def _contradictions(history: History, number: int) -> tuple[str, ...]:
+    """Return the ids of the facts that state another value from the same instant on."""
+    table = history.table
+    rows = history.contradicting(number).tolist()
+    return tuple(sorted({fact_id(table.statement(row), int(table.valid_from[row])) for row in rows}))

@@ -1,0 +1,78 @@
+"""The fact types in force, as columns over a FactTable: which rate, quality and cardinality each row has.
+
+A type that nobody declared or fitted takes the defaults of the kind of value that its rows state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from chronofy_kg.decay.facttypes import FactType, Priors, undeclared
+from numpy.typing import NDArray
+
+from chronofy_kg.facts.model import ValueKind
+from chronofy_kg.facts.table import FactTable
+
+__all__ = ["Rates", "TypeCatalog"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Decay of n rows: float64[n] each; beta per day, quality q in (0, 1]."""
+
+    beta: Floats
+    low: Floats
+    high: Floats
+    quality: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCatalog:
+    """Fact types by name, with the defaults for those that are missing."""
+
+    types: Mapping[str, FactType] = field(default_factory=dict)
+    priors: Priors = field(default_factory=Priors)
+
+    @staticmethod
+    def of(types: Iterable[FactType], priors: Priors | None = None) -> TypeCatalog:
+        """Return the catalog of some fact types."""
+        return TypeCatalog({t.name: t for t in types}, priors if priors is not None else Priors())
+
+    def type_of(self, name: str, kind: ValueKind) -> FactType:
+        """Return a fact type by name, or the default for values of this kind."""
+        known = self.types.get(name)
+        if known is not None:
+            return known
+        numeric = kind in (ValueKind.NUMBER, ValueKind.INTEGER)
+        many = kind == ValueKind.OBJECT
+        return undeclared(
+            name, "numeric" if numeric else "categorical", "many" if many else "one", self.priors
+        )
+
+    def many(self, table: FactTable) -> NDArray[np.bool_]:
+        """Return bool[n]: whether the fact type of each row has cardinality `many`."""
+        types, which = self._per_row(table)
+        return np.asarray([t.cardinality == "many" for t in types], dtype=bool)[which]
+
+    def rates(self, table: FactTable) -> Rates:
+        """Return the rates of each row. A stated quality counts before that of the type."""
+        types, which = self._per_row(table)
+
+        def column(name: str) -> Floats:
+            return np.asarray([float(getattr(t, name)) for t in types], dtype=np.float64)[which]
+
+        own = np.asarray([1.0 if t.quality is None else t.quality for t in types], dtype=np.float64)[which]
+        stated = np.where(np.isnan(table.quality), own, table.quality)
+        return Rates(column("beta"), column("beta_low"), column("beta_high"), stated * column("q_noise"))
+
+    def _per_row(self, table: FactTable) -> tuple[list[FactType], NDArray[np.int64]]:
+        """Return the distinct types of a table, and int64[n] which of them each row has."""
+        pairs = table.type.astype(np.int64) * len(ValueKind) + table.kind
+        distinct, which = np.unique(pairs, return_inverse=True)
+        kinds = len(ValueKind)
+        types = [self.type_of(table.pool[int(p) // kinds], ValueKind(int(p) % kinds)) for p in distinct]
+        return types, which

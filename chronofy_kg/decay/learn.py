@@ -1,0 +1,128 @@
+"""Learns the rates of fact types from a FactTable: which rows make up the history of a type, and the fit.
+
+Numeric types are fitted on their readings, categorical ones on the spells of the fold, events on nothing:
+what happened stays true. How a rate is estimated is `fit`, what a row of the result means `facttypes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.decay.facttypes import FactType, from_fit
+from chronofy_kg.decay.fit import fit_decay
+from chronofy_kg.decay.result import DecayFit
+from chronofy_kg.facts.history import fold
+from chronofy_kg.facts.model import ValueKind
+from chronofy_kg.facts.table import FactTable
+
+__all__ = ["learn_types", "types_seen"]
+
+Rows = NDArray[np.int64]
+
+
+def types_seen(table: FactTable, rows: Rows, catalog: TypeCatalog) -> tuple[FactType, ...]:
+    """Return the fact type of every type name that rows use, the undeclared ones with their defaults.
+
+    Where values of several kinds share a name, the most frequent kind decides the default.
+    """
+    names = table.type[rows]
+    found = []
+    for code in np.unique(names).tolist():
+        kinds = np.bincount(table.kind[rows[names == code]], minlength=len(ValueKind))
+        found.append(catalog.type_of(table.pool[code], ValueKind(int(np.argmax(kinds)))))
+    return tuple(found)
+
+
+def learn_types(
+    table: FactTable,
+    rows: Rows,
+    catalog: TypeCatalog,
+    names: Sequence[str] | None = None,
+    on_type: Callable[[str, int, int], None] | None = None,
+) -> tuple[FactType, ...]:
+    """Fit the rate of each fact type that rows use.
+
+    Args:
+        table: the assertions.
+        rows: int64, the rows believed.
+        catalog: the fact types so far; a declared rate stays and the fit is noted beside it.
+        names: the types to fit; None for all.
+        on_type: called with name, number and total before each fit.
+
+    Returns:
+        The refitted rows; one that did not change keeps its version.
+    """
+    wanted = [t for t in types_seen(table, rows, catalog) if names is None or t.name in names]
+    until = int(table.observed_at[rows].max()) if len(rows) else 0
+    fitted = []
+    for number, fact_type in enumerate(wanted, start=1):
+        if on_type is not None:
+            on_type(fact_type.name, number, len(wanted))
+        own = rows[table.type[rows] == table.pool.find(fact_type.name)]
+        fit = _fit(table, own, fact_type, until, catalog)
+        fitted.append(fact_type if fit is None else _renew(fact_type, fit, catalog))
+    return tuple(fitted)
+
+
+def _renew(fact_type: FactType, fit: DecayFit, catalog: TypeCatalog) -> FactType:
+    """Return the row of a fit; the same row again where nothing changed."""
+    # A fit starts from what was declared or assumed, not from an earlier fit.
+    start = fact_type
+    if fact_type.beta_from in ("fitted", "prior"):
+        low, high = catalog.priors.interval(fact_type.kind)
+        beta = catalog.priors.beta(fact_type.kind)
+        start = replace(fact_type, beta=beta, beta_low=low, beta_high=high, beta_from="prior")
+    renewed = from_fit(fit, start, catalog.priors)
+    return fact_type if replace(renewed, version=fact_type.version) == fact_type else renewed
+
+
+def _fit(
+    table: FactTable, rows: Rows, fact_type: FactType, until: int, catalog: TypeCatalog
+) -> DecayFit | None:
+    """Return the fit of one type, None where its kind has nothing to fit or no row is of its kind."""
+    if fact_type.kind == "numeric":
+        numeric = np.isin(table.kind[rows], (ValueKind.NUMBER, ValueKind.INTEGER))
+        own = rows[numeric]
+        if not len(own):
+            return None
+        times = table.valid_from[own].astype("datetime64[us]")
+        prior = catalog.priors.beta("numeric")
+        subjects = table.pool.canonical(table.subject[own])
+        return fit_decay(times, table.number[own], subjects, tolerance=fact_type.tolerance, prior=prior)
+    if fact_type.kind == "categorical":
+        return _fit_spells(table, rows, fact_type, until, catalog)
+    return None
+
+
+def _fit_spells(
+    table: FactTable, rows: Rows, fact_type: FactType, until: int, catalog: TypeCatalog
+) -> DecayFit | None:
+    """Fit the exit rate on the periods in which values held, up to the last observation."""
+    many = np.full(len(rows), fact_type.cardinality == "many")
+    history = fold(table, np.sort(rows), many)
+    begun = history.start < until
+    if not begun.any():
+        return None
+    start, end = history.start[begun], history.end[begun]
+    same_value = _continues(history.value, history.key, history.end, history.start)[begun]
+    changed = (end <= until) & ~same_value
+    return fit_decay(
+        start.astype("datetime64[us]"),
+        subjects=table.pool.canonical(table.subject[history.winner[begun]]),
+        kind="categorical",
+        ends=np.minimum(end, until).astype("datetime64[us]"),
+        changed=changed,
+        prior=catalog.priors.beta("categorical"),
+    )
+
+
+def _continues(value: Rows, key: Rows, end: Rows, start: Rows) -> NDArray[np.bool_]:
+    """Return bool[m]: whether the same value goes on where a period ends."""
+    result = np.zeros(len(value), dtype=bool)
+    result[:-1] = (key[1:] == key[:-1]) & (value[1:] == value[:-1]) & (start[1:] == end[:-1])
+    return result

@@ -1,0 +1,461 @@
+"""KnowledgeBase: ties facts, decay, specs, rules, store, retrieval and answers together. No logic of its own.
+
+One instance serves one tenant. It holds a snapshot of the tenant's assertions, refreshed from the store's
+change sequence before each query, so that several processes on one store agree.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from chronofy_kg.answer.compose import Found, compose
+from chronofy_kg.answer.identity import request_id
+from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
+from chronofy_kg.answer.model import Answer, Pattern
+from chronofy_kg.answer.provenance import provenance_of
+from chronofy_kg.answer.resolve import find_fact, resolve
+from chronofy_kg.answer.select import found_by_pattern, found_by_question
+from chronofy_kg.answer.shape import answer_as_json
+from chronofy_kg.answer.shelf import SpecChoice, SpecShelf, SpecVersion, declared_type, same_declaration
+from chronofy_kg.answer.trace import Cited
+from chronofy_kg.answer.verify import GivenStep, verify
+from chronofy_kg.answer.view import Moment
+from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.decay.facttypes import FactType, Priors
+from chronofy_kg.decay.learn import learn_types, types_seen
+from chronofy_kg.errors import QueryError, UnknownFactError
+from chronofy_kg.facts.history import believed_rows
+from chronofy_kg.facts.model import Assertion, Fact, fact_id
+from chronofy_kg.facts.plan import plan_load
+from chronofy_kg.facts.readers import RowError, read_table
+from chronofy_kg.facts.table import FactTable, TableBuilder
+from chronofy_kg.retrieval.corpus import Corpus
+from chronofy_kg.retrieval.rank import Mode
+from chronofy_kg.rules import MiningOptions, mine_rules
+from chronofy_kg.settings import Settings, load_settings
+from chronofy_kg.store import CypherResult, GraphStore, Snapshot, StoreAddress
+
+__all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
+
+Progress = Callable[[str, int, int | None], None]
+_BATCH = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did. With `written` false nothing was stored, because of the errors."""
+
+    rows: int
+    added: int
+    unchanged: int
+    corrected: int
+    errors: tuple[RowError, ...]
+    written: bool
+    sequence: int
+    facts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MineReport:
+    """Size of the rule graph, and its strongest edges by bits per event."""
+
+    nodes: int
+    edges: int
+    top: tuple[dict[str, Any], ...]
+
+
+class KnowledgeBase:
+    """The facts of one tenant, ready to be loaded, learned from and asked.
+
+    Args:
+        store: an open graph store.
+        settings: the settings of this process.
+        clock: returns now in microseconds since 1970.
+    """
+
+    def __init__(self, store: GraphStore, settings: Settings, clock: Callable[[], int] | None = None) -> None:
+        self.settings = settings
+        self.tenant = settings.tenant
+        self._store = store
+        self._now = clock if clock is not None else _wall_clock
+        self._priors = Priors(
+            numeric_half_life_days=settings.half_life_numeric,
+            categorical_half_life_days=settings.half_life_categorical,
+        )
+        self._snapshot = Snapshot(store, self.tenant)
+        self._shelf = SpecShelf(store, self.tenant, settings.gamma)
+        self._corpus = Corpus(settings.data / "vectors", settings.embedder)
+
+    @classmethod
+    def open(
+        cls, uri: str | None = None, path: str | Path | None = None, *, settings: Settings | None = None
+    ) -> KnowledgeBase:
+        """Open a knowledge base.
+
+        Args:
+            uri: "embedded:", "bolt://…" or "neo4j://…"; None takes the settings'.
+            path: data folder of the embedded store and of caches; None takes the settings'.
+            settings: all settings, instead of those of the environment.
+
+        Raises:
+            StoreError: the store cannot be reached, refuses the user, or has a newer schema.
+        """
+        chosen = settings or load_settings(uri=uri, data=path)
+        secret = chosen.password.get_secret_value() if chosen.password else None
+        address = StoreAddress(chosen.uri, chosen.user, secret, chosen.database, chosen.data)
+        return cls(GraphStore.open(address), chosen)
+
+    def close(self) -> None:
+        """Give the store back; the embedded engine ends with its last user."""
+        self._store.close()
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Facts
+
+    def load(
+        self,
+        source: str | Path | FactTable | Iterable[Assertion],
+        *,
+        on_error: Literal["abort", "skip"] = "abort",
+        encoding: str = "utf-8",
+        on_progress: Progress | None = None,
+    ) -> LoadReport:
+        """Load assertions from a file, a table or an iterable.
+
+        Args:
+            source: path of a .jsonl, .csv or .tsv file (or .gz), a FactTable, or assertions.
+            on_error: abort stores nothing if any row is bad, skip stores the others.
+            encoding: of CSV files.
+            on_progress: called with what is done, rows done, and rows in all or None.
+        """
+        errors: tuple[RowError, ...] = ()
+        told: FactTable
+        is_file = isinstance(source, str | Path)
+        if isinstance(source, str | Path):
+            tell = None if on_progress is None else lambda n: on_progress("read", n, None)
+            result = read_table(
+                Path(source),
+                tenant=self.tenant,
+                zone=self.settings.default_zone,
+                encoding=encoding,
+                on_row=tell,
+            )
+            told, errors = result.table, result.errors
+        elif isinstance(source, FactTable):
+            told = source
+        else:
+            builder = TableBuilder(self.tenant)
+            builder.extend(source)
+            told = builder.build()
+        rows = len(told) + len(errors)
+        if errors and on_error == "abort":
+            return LoadReport(rows, 0, 0, 0, errors, written=False, sequence=self._snapshot.sequence)
+        added, unchanged, corrected = self._write(told, on_progress)
+        ids = (
+            ()
+            if is_file
+            else tuple(fact_id(told.statement(row), int(told.valid_from[row])) for row in range(len(told)))
+        )
+        return LoadReport(
+            rows,
+            added,
+            unchanged,
+            corrected,
+            errors,
+            written=True,
+            sequence=self._snapshot.sequence,
+            facts=ids,
+        )
+
+    def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
+        """Write rows in batches; return how many were added, known already, and corrected."""
+        catalog = self._catalog()
+        added = unchanged = corrected = 0
+        for start in range(0, len(told), _BATCH):
+            batch = told.take(np.arange(start, min(start + _BATCH, len(told))))
+            many = catalog.many(batch)
+            plan = self._snapshot.write(
+                partial(plan_load, incoming=batch, many=many), catalog.many, self._now
+            )
+            added += len(plan.new)
+            unchanged += plan.unchanged
+            corrected += len(plan.retire) + int(plan.stillborn.sum())
+            if on_progress is not None:
+                on_progress("write", start + len(batch), len(told))
+        self._note_types(catalog)
+        return added, unchanged, corrected
+
+    def _note_types(self, catalog: TypeCatalog) -> None:
+        """Give the types that turned up without a declaration their defaults in the graph."""
+        table, known_at = self._snapshot.current()
+        seen = types_seen(table, believed_rows(table, known_at), catalog)
+        fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
+        if fresh:
+            self._store.write_fact_types(self.tenant, fresh)
+
+    def facts(
+        self,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,  # noqa: A002 - the word of the model
+        type: str | None = None,  # noqa: A002
+        source: str | None = None,
+        at: int | None = None,
+        known_at: int | None = None,
+        history: bool = False,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> FactPage:
+        """List facts, page by page; see `answer.listing` for the order."""
+        table, last = self._snapshot.current()
+        wanted = FactFilter(Pattern(subject, predicate, object), type, source, history)
+        moment = pinned(self._moment(at, known_at, last), cursor, wanted)
+        return list_facts(table, self._catalog(), wanted, moment, limit=limit, cursor=cursor)
+
+    def fact(self, fact_id: str, *, at: int | None = None, known_at: int | None = None) -> Fact:
+        """Return a fact by id, whether it holds at `at` or not.
+
+        Raises:
+            UnknownFactError: no fact has this id.
+        """
+        table, last = self._snapshot.current()
+        moment = self._moment(at, known_at, last)
+        found = find_fact(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+        if found is None:
+            raise UnknownFactError(f"no fact {fact_id!r} is known at that moment")
+        return found
+
+    # Fact types, specs and rules
+
+    def fact_types(self) -> list[dict[str, Any]]:
+        """Return every fact type as a JSON-safe map, by name."""
+        return [self._catalog().types[name].to_dict() for name in sorted(self._catalog().types)]
+
+    def fact_type(self, name: str) -> dict[str, Any]:
+        """Return one fact type; QueryError for an unknown name."""
+        found = self._catalog().types.get(name)
+        if found is None:
+            raise QueryError(f"no fact type {name!r} is known")
+        return found.to_dict()
+
+    def put_spec(self, name: str, text: str) -> SpecVersion:
+        """Check and store a spec file, and put the fact types that it declares into force.
+
+        Raises:
+            SpecError: the text has errors; nothing was stored.
+        """
+        version, file = self._shelf.put(name, text, self._now())
+        known = self._catalog().types
+        rows = [declared_type(d, known.get(d.name), self._priors) for d in file.facttypes.values()]
+        changed = [row.to_dict() for row in rows if not same_declaration(row, known.get(row.name))]
+        if changed:
+            self._store.write_fact_types(self.tenant, changed)
+        return version
+
+    def specs(self) -> list[SpecVersion]:
+        """Return every version of every stored spec file, by name and version."""
+        return self._shelf.all()
+
+    def fit(
+        self, names: Sequence[str] | None = None, *, on_progress: Progress | None = None
+    ) -> list[dict[str, Any]]:
+        """Learn the rates of fact types from their history and write them to the graph.
+
+        Raises:
+            QueryError: a name is not a fact type of any fact.
+        """
+        table, known_at = self._snapshot.current()
+        catalog, rows = self._catalog(), believed_rows(table, known_at)
+        seen = {t.name for t in types_seen(table, rows, catalog)}
+        missing = sorted(set(names or ()) - seen)
+        if missing:
+            raise QueryError(
+                f"no fact has type {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}"
+            )
+        fitted = learn_types(table, rows, catalog, names, on_progress)
+        changed = [t.to_dict() for t in fitted if catalog.types.get(t.name) != t]
+        if changed:
+            self._store.write_fact_types(self.tenant, changed)
+        return [t.to_dict() for t in fitted]
+
+    def mine(self, options: MiningOptions | None = None) -> MineReport:
+        """Mine temporal rules from the facts believed now and write the rule graph."""
+        table, known_at = self._snapshot.current()
+        graph = mine_rules(table, believed_rows(table, known_at), options or MiningOptions())
+        nodes, edges = graph.nodes_as_maps(), graph.edges_as_maps()
+        pairs = zip(graph.instances.rows.tolist(), graph.instances.nodes.tolist(), strict=True)
+        instances = [
+            (fact_id(table.statement(row), int(table.valid_from[row])), graph.nodes[node].id)
+            for row, node in pairs
+        ]
+        self._store.write_rule_graph(self.tenant, nodes, edges, instances)
+        names = {n.id: f"{n.subject_category} {n.predicate} {n.object_category}" for n in graph.nodes}
+        best = sorted(edges, key=lambda e: (-e["bits"] * e["support"], e["source"], e["target"]))[:10]
+        top = tuple({**e, "if": names[e["source"]], "then": names[e["target"]]} for e in best)
+        return MineReport(len(nodes), len(edges), top)
+
+    # Questions
+
+    def query(
+        self,
+        question: str | None = None,
+        *,
+        pattern: Pattern | None = None,
+        at: int | None = None,
+        known_at: int | None = None,
+        spec: SpecChoice | None = None,
+        params: Mapping[str, float] | None = None,
+        tau: float | None = None,
+        mode: Mode = "balanced",
+        limit: int = 10,
+        on_fail: Literal["withhold", "flag"] | None = None,
+        history: bool = False,
+        hindsight: bool = False,
+    ) -> Answer:
+        """Answer a question, or find what matches a pattern, as of (at, known_at).
+
+        Args:
+            question: words; or
+            pattern: a statement with parts left open.
+            at, known_at: instants in microseconds; now and the store's last change by default.
+            spec, params: how to judge; G validity >= gamma by default.
+            tau: the knowledge filter; the setting by default.
+            mode: fresh, balanced, relevant or fused: how a question ranks.
+            limit: most statements.
+            on_fail: withhold or flag what fails the spec.
+            history: show ended periods too.
+            hindsight: count observations later than `at`.
+
+        Raises:
+            QueryError: neither or both of question and pattern, or the spec cannot judge.
+            SpecError: the spec's text has errors.
+        """
+        if (question is None) == (pattern is None):
+            raise QueryError("give a question or a pattern, one of them")
+        table, last = self._snapshot.current()
+        moment, judge, catalog = (
+            self._moment(at, known_at, last, hindsight),
+            self._shelf.judge(spec, params),
+            self._catalog(),
+        )
+        least = self.settings.tau if tau is None else tau
+        found: Found
+        if pattern is not None:
+            found = found_by_pattern(table, catalog, pattern, moment, tau=least, limit=limit, history=history)
+        else:
+            self._corpus.update(table)
+            found = found_by_question(
+                table, catalog, question or "", self._corpus, moment,
+                tau=least, gate=self.settings.gate, mode=mode, limit=limit, history=history,
+            )  # fmt: skip
+        request = {"question": question, "pattern": pattern, "tau": least, "mode": mode, "limit": limit,
+                   "on_fail": on_fail, "history": history}  # fmt: skip
+        answer = compose(
+            found, judge, answer_id=request_id(self.tenant, request, moment, judge, catalog), at=moment.at,
+            known_at=moment.known_at, lag=self.settings.lag_window, on_fail=on_fail,
+        )  # fmt: skip
+        return self._keep(answer, found.stated)
+
+    def verify(
+        self,
+        steps: Sequence[GivenStep],
+        *,
+        at: int | None = None,
+        known_at: int | None = None,
+        spec: SpecChoice | None = None,
+        params: Mapping[str, float] | None = None,
+    ) -> Answer:
+        """Judge a trace that other reasoning produced; see `answer.verify`."""
+        table, last = self._snapshot.current()
+        moment, judge, catalog = (
+            self._moment(at, known_at, last),
+            self._shelf.judge(spec, params),
+            self._catalog(),
+        )
+
+        def look_up(ids: Sequence[str]) -> dict[str, Cited]:
+            return resolve(table, catalog, moment, ids, self._keys(ids))
+
+        answer = verify(
+            steps, look_up, judge,
+            answer_id=request_id(self.tenant, {"steps": steps}, moment, judge, catalog),
+            at=moment.at, known_at=moment.known_at, lag=self.settings.lag_window,
+        )  # fmt: skip
+        return self._keep(answer, ())
+
+    def answer(self, answer_id: str) -> dict[str, Any]:
+        """Return a stored answer in its JSON form; QueryError for an unknown id."""
+        found = self._store.read_answer(self.tenant, answer_id)
+        if found is None:
+            raise QueryError(f"no answer {answer_id!r} is known")
+        return found
+
+    def provenance(self, answer_id: str) -> dict[str, Any]:
+        """Return where a stored answer comes from, as W3C PROV-O in JSON-LD."""
+        return provenance_of(self.answer(answer_id))
+
+    # The graph itself
+
+    def cypher(self, text: str, parameters: Mapping[str, Any] | None = None) -> CypherResult:
+        """Run a read-only Cypher query on the whole store.
+
+        Raises:
+            ReadOnlyError: the query writes.
+            LimitError: it takes too long.
+        """
+        limit, timeout = self.settings.cypher_rows, self.settings.cypher_timeout_s
+        return self._store.cypher(text, dict(parameters or {}), row_limit=limit, timeout_s=timeout)
+
+    def named(self, name: str, parameters: Mapping[str, Any] | None = None) -> CypherResult:
+        """Run a named query of the Cypher library with this tenant."""
+        return self._store.named(name, **{"tenant": self.tenant, **(parameters or {})})
+
+    def ready(self) -> dict[str, Any]:
+        """Return whether the parts work; raises StoreUnavailableError where the store does not answer."""
+        sequence, _ = self._store.sequence(self.tenant)
+        return {"store": "ok", "sequence": sequence, "embedder": self._corpus.state}
+
+    def warm(self, on_progress: Progress | None = None) -> None:
+        """Load the model and embed every text that has no vector yet; questions work meanwhile by words."""
+        table, _ = self._snapshot.current()
+        self._corpus.update(table)
+        self._corpus.embed(on_progress)
+
+    # Parts of the above
+
+    def _catalog(self) -> TypeCatalog:
+        rows = self._store.read_fact_types(self.tenant)
+        return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
+
+    def _moment(self, at: int | None, known_at: int | None, last: int, hindsight: bool = False) -> Moment:
+        skew = int(self.settings.clock_skew_s * 1_000_000)
+        return Moment(
+            self._now() if at is None else at, last if known_at is None else known_at, skew, hindsight
+        )
+
+    def _keys(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        rows = self._store.named("fact_keys", tenant=self.tenant, ids=list(ids)).rows
+        return [(str(subject), str(predicate)) for subject, predicate in rows]
+
+    def _keep(self, answer: Answer, used: Sequence[Cited]) -> Answer:
+        body = answer_as_json(answer)
+        shares = [(c.id, c.validity.value) for c in used]
+        self._store.write_answer(self.tenant, answer.id, body, shares)
+        return answer
+
+
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000
