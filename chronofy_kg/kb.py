@@ -428,11 +428,17 @@ class KnowledgeBase:
         sequence, _ = self._store.sequence(self.tenant)
         return {"store": "ok", "sequence": sequence, "embedder": self._corpus.state}
 
-    def warm(self, on_progress: Progress | None = None) -> None:
-        """Load the model and embed every text that has no vector yet; questions work meanwhile by words."""
+    def warm(self, on_progress: Progress | None = None, *, only_pending: bool = False) -> None:
+        """Load the model and embed every text that has no vector yet; questions work meanwhile by words.
+
+        Args:
+            on_progress: called with "embed", texts done, and texts in all.
+            only_pending: leave the model alone where no text waits for it.
+        """
         table, _ = self._snapshot.current()
         self._corpus.update(table)
-        self._corpus.embed(on_progress)
+        if self._corpus.pending or not only_pending:
+            self._corpus.embed(on_progress)
 
     # Parts of the above
 

@@ -123,6 +123,11 @@ class Corpus:
                 self._vectors = VectorIndex(embedder.dimensions)
                 self._vectors.add(vectors)
 
+    @property
+    def pending(self) -> int:
+        """Number of texts that have no vector yet."""
+        return 0 if self._model is None else int((~self._known).sum())
+
     def embed(self, on_progress: Callable[[str, int, int | None], None] | None = None) -> None:
         """Load the model and give a vector to every text that has none, newest text first.
 
