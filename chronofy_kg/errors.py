@@ -10,7 +10,8 @@ ChronofyError
 │   ├── SpecSyntaxError
 │   └── SpecTypeError
 ├── QueryError                 a query that cannot be answered as asked
-│   ├── UnknownFactError       an id that the store does not know
+│   ├── UnknownFactError       a fact id that the store does not know
+│   ├── UnknownNameError       a fact type, spec or answer that the store does not know
 │   ├── CursorError            a cursor that this list did not give out
 │   ├── ReadOnlyError          a write through the read-only door
 │   └── LimitError             more than a limit allows
@@ -53,6 +54,7 @@ __all__ = [
     "StoreUnavailableError",
     "TimeFormatError",
     "UnknownFactError",
+    "UnknownNameError",
 ]
 
 
@@ -123,6 +125,10 @@ class QueryError(ChronofyError):
 
 class UnknownFactError(QueryError):
     """A fact id that the store does not know."""
+
+
+class UnknownNameError(QueryError):
+    """A fact type, spec or answer that the store does not know."""
 
 
 class CursorError(QueryError):

@@ -30,7 +30,7 @@ from chronofy_kg.answer.view import Moment
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, Priors
 from chronofy_kg.decay.learn import learn_types, types_seen
-from chronofy_kg.errors import QueryError, UnknownFactError
+from chronofy_kg.errors import QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
 from chronofy_kg.facts.plan import plan_load
@@ -242,13 +242,14 @@ class KnowledgeBase:
 
     def fact_types(self) -> list[dict[str, Any]]:
         """Return every fact type as a JSON-safe map, by name."""
-        return [self._catalog().types[name].to_dict() for name in sorted(self._catalog().types)]
+        types = self._catalog().types
+        return [types[name].to_dict() for name in sorted(types)]
 
     def fact_type(self, name: str) -> dict[str, Any]:
-        """Return one fact type; QueryError for an unknown name."""
+        """Return one fact type; UnknownNameError for an unknown name."""
         found = self._catalog().types.get(name)
         if found is None:
-            raise QueryError(f"no fact type {name!r} is known")
+            raise UnknownNameError(f"no fact type {name!r} is known")
         return found.to_dict()
 
     def put_spec(self, name: str, text: str) -> SpecVersion:
@@ -397,10 +398,10 @@ class KnowledgeBase:
         return self._keep(answer, ())
 
     def answer(self, answer_id: str) -> dict[str, Any]:
-        """Return a stored answer in its JSON form; QueryError for an unknown id."""
+        """Return a stored answer in its JSON form; UnknownNameError for an unknown id."""
         found = self._store.read_answer(self.tenant, answer_id)
         if found is None:
-            raise QueryError(f"no answer {answer_id!r} is known")
+            raise UnknownNameError(f"no answer {answer_id!r} is known")
         return found
 
     def provenance(self, answer_id: str) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _decode(cursor: str, wanted: FactFilter) -> _Place:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         parts: Any = json.loads(raw)
         place = _Place(int(parts[0]), str(parts[1]), int(parts[2]), int(parts[3]), str(parts[4]))
-    except (ValueError, binascii.Error, TypeError, LookupError):
+    except (ValueError, binascii.Error, TypeError, LookupError, OverflowError):
         raise CursorError("the cursor is not one that this list gave out") from None
     if place.filter != _digest(wanted):
         raise CursorError("the cursor belongs to a list with another filter")

@@ -1,0 +1,8 @@
+"""The HTTP interface: a FastAPI application over one KnowledgeBase, and the server that runs it."""
+
+from __future__ import annotations
+
+from chronofy_kg.api.app import create_app
+from chronofy_kg.api.serving import serve
+
+__all__ = ["create_app", "serve"]

@@ -1,0 +1,286 @@
+"""What replies look like, for /openapi.json. The replies themselves are made by `chronofy_kg.answer.shape`.
+
+More keys may be added to any of them; clients pass over keys that they do not know.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "AnswerOut",
+    "CypherOut",
+    "FactList",
+    "FactOut",
+    "FactTypeList",
+    "FactTypeOut",
+    "LoadOut",
+    "Problem",
+    "Ready",
+    "SpecList",
+    "SpecOut",
+    "Up",
+]
+
+
+class Interval(BaseModel):
+    """A number with the interval that comes from that of the decay rate."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class SourceOut(BaseModel):
+    """Who stated a fact, and when they saw it."""
+
+    id: str | None
+    observed_at: str | None
+    quality: float | None
+
+
+class FactOut(BaseModel):
+    """A fact: one statement over one effective period, with its validity at the instant asked for."""
+
+    id: str
+    subject: str
+    predicate: str
+    object: str | None = Field(None, description="the related entity; either this or value")
+    value: float | bool | str | None = None
+    unit: str | None = None
+    datatype: str | None = None
+    lang: str | None = None
+    type: str
+    content: str
+    meta: dict[str, Any]
+    valid_from: str
+    valid_to: str | None
+    observed_at: str
+    recorded_at: str
+    quality: float | None
+    superseded_by: str | None
+    contradicts: list[str]
+    sources: list[SourceOut]
+    age_days: float | None
+    beta_per_day: float | None
+    beta_from: Literal["fitted", "declared", "prior", "none"]
+    validity: Interval
+
+
+class NamedFact(BaseModel):
+    """A fact of a withheld answer: which statement, not what it says."""
+
+    id: str
+    subject: str
+    predicate: str
+
+
+class FactList(BaseModel):
+    """A page of facts, ordered by start and then by identity."""
+
+    items: list[FactOut]
+    next: str | None = Field(description="the cursor of the next page, or null")
+
+
+class LoadError(BaseModel):
+    """A row that was left out, by its JSON pointer or its line."""
+
+    pointer: str | None = None
+    line: int | None = None
+    column: int | None = None
+    detail: str
+
+
+class LoadOut(BaseModel):
+    """What a load did. `facts` are the ids of the rows stored, in their order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"added": 1, "unchanged": 0, "corrected": 0, "errors": [],
+                 "facts": ["f_6f1d0c6d6a3f0b1f2f3e4d5c6b7a8990"], "sequence": 7}
+            ]
+        }
+    )  # fmt: skip
+
+    added: int
+    unchanged: int
+    corrected: int
+    errors: list[LoadError]
+    facts: list[str]
+    sequence: int
+
+
+class StepOut(BaseModel):
+    """A step of an answer."""
+
+    text: str
+    facts: list[str]
+    validity: Interval
+    status: str
+    uses: list[int] | None = None
+
+
+class BoundOut(Interval):
+    """The weakest link: no answer from this trace may claim more."""
+
+    weakest: str | None
+
+
+class SpecRef(BaseModel):
+    """Which spec judged; the version where it is a stored one."""
+
+    name: str
+    version: int | None
+
+
+class RobustnessOut(Interval):
+    """How far the trace is above (or below) what the spec asks for."""
+
+    spec: SpecRef
+    failing_steps: list[int]
+
+
+class TargetOut(BaseModel):
+    """What to acquire anew, and what that would gain."""
+
+    fact: str
+    about: str | None
+    step: int | None
+    sources: list[str]
+    needed_validity: float | None
+    gain: float | None
+    reachable: bool
+    reason: str | None
+
+
+class ExcludedOut(BaseModel):
+    """How many matches were left out, each for the first reason that applies."""
+
+    retracted: int
+    not_yet_observed: int
+    not_yet_valid: int
+    superseded: int
+    expired: int
+    below_tau: int
+
+
+class AnswerOut(BaseModel):
+    """An answer with its evidence. Withheld: `answer` is null, and facts and steps only name statements."""
+
+    id: str
+    at: str
+    known_at: str
+    verdict: Literal["supported", "boundary", "reacquire", "insufficient_evidence"]
+    withheld: bool
+    partial: bool
+    answer: str | None
+    confidence: float | None
+    valid_until: str | None
+    steps: list[StepOut]
+    facts: list[FactOut | NamedFact]
+    context: list[str]
+    bound: BoundOut | None
+    robustness: RobustnessOut | None
+    reacquire: list[TargetOut]
+    excluded: ExcludedOut
+    provenance: str
+
+
+class FactTypeOut(BaseModel):
+    """How facts of one type go stale; rates are per day."""
+
+    name: str
+    kind: Literal["numeric", "categorical", "event", "static"]
+    cardinality: Literal["one", "many"]
+    beta: float
+    beta_low: float | None
+    beta_high: float | None
+    half_life_days: float | None
+    beta_from: Literal["fitted", "declared", "prior", "none"]
+    status: str
+    method: str
+    n: int
+    subjects: int
+    span_days: float
+    quality: float | None
+    q_noise: float
+    tolerance: float | None
+    declared: bool
+    warnings: list[str]
+    version: int
+
+
+class FactTypeList(BaseModel):
+    """All fact types, by name."""
+
+    items: list[FactTypeOut]
+    next: None
+
+
+class SpecOut(BaseModel):
+    """One version of a stored spec file."""
+
+    name: str
+    version: int
+    hash: str
+    text: str
+
+
+class SpecList(BaseModel):
+    """Every version of every stored spec file, by name and version."""
+
+    items: list[SpecOut]
+    next: None
+
+
+class CypherOut(BaseModel):
+    """Rows of a query; truncated where there were more than the server returns."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"columns": ["n"], "rows": [[3]], "truncated": False}]}
+    )
+
+    columns: list[str]
+    rows: list[list[Any]]
+    truncated: bool
+
+
+class Up(BaseModel):
+    """The process is up."""
+
+    status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    """The parts work."""
+
+    store: str
+    sequence: int
+    embedder: str
+
+
+class Place(BaseModel):
+    """Where something is wrong: a pointer or line of the body, or a parameter; a spec's errors add theirs."""
+
+    model_config = ConfigDict(extra="allow")
+
+    detail: str
+    pointer: str | None = None
+    line: int | None = None
+    column: int | None = None
+    location: str | None = Field(None, alias="in")
+    name: str | None = None
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: list[Place] | None = None
+    request_id: str | None = None

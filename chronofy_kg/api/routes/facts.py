@@ -1,0 +1,126 @@
+"""Loading, listing and showing facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from chronofy_kg.answer.shape import fact_as_json
+from chronofy_kg.api.batch import batch_from_json, batch_from_ndjson
+from chronofy_kg.api.encode import JsonReply
+from chronofy_kg.api.inputs import AtQuery, Flag, Kb, KnownAtQuery, Limit, NamePath, NameQuery, instants
+from chronofy_kg.api.models import AssertionIn
+from chronofy_kg.api.problems import ProblemError, documented
+from chronofy_kg.api.replies import FactList, FactOut, LoadOut
+from chronofy_kg.api.strict import JSON_TYPE, NDJSON_TYPE, StrictRequest, StrictRoute
+
+router = APIRouter(route_class=StrictRoute, tags=["facts"])
+
+_EXAMPLE = AssertionIn.model_config["json_schema_extra"]["examples"][0]  # type: ignore[index]
+_BODY = {
+    "required": True,
+    "content": {
+        JSON_TYPE: {
+            "schema": {
+                "oneOf": [
+                    {"$ref": "#/components/schemas/FactBatch"},
+                    {"$ref": "#/components/schemas/AssertionIn"},
+                ]
+            },
+            "examples": {"batch": {"value": {"facts": [_EXAMPLE]}}, "one": {"value": _EXAMPLE}},
+        },
+        NDJSON_TYPE: {"schema": {"type": "string", "description": "one assertion a line"}},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    data: bytes
+    lines: bool
+
+
+async def _raw(request: Request) -> _Raw:
+    assert isinstance(request, StrictRequest)
+    data = await request.body_of(JSON_TYPE, NDJSON_TYPE)
+    return _Raw(data, request.content_type == NDJSON_TYPE)
+
+
+@router.post(
+    "/v1/facts",
+    summary="Load facts",
+    description="All or nothing; with on_error=skip the good rows are stored and the bad ones listed. "
+    "Loading the same again changes nothing.",
+    response_model=LoadOut,
+    openapi_extra={"requestBody": _BODY},
+    responses=documented("invalid-json", "body-too-large", "unsupported-media-type", "invalid-facts",
+                         "invalid-body", "invalid-parameter", "store-unavailable"),
+)  # fmt: skip
+def add_facts(
+    kb: Kb,
+    request: Request,
+    raw: Annotated[_Raw, Depends(_raw)],
+    on_error: Annotated[Literal["abort", "skip"], Query(description="what a bad row does")] = "abort",
+) -> JsonReply:
+    """Load facts."""
+    read = batch_from_ndjson if raw.lines else batch_from_json
+    batch = read(raw.data, kb.settings.default_zone)
+    if batch.errors and on_error == "abort":
+        bad, all_rows = len(batch.errors), len(batch.errors) + len(batch.rows)
+        detail = f"{bad:,} of {all_rows:,} row(s) are no assertions; nothing was stored"
+        raise ProblemError("invalid-facts", detail, errors=batch.errors)
+    report = kb.load(batch.rows)
+    request.app.state.warmer.poke()
+    return JsonReply(
+        {
+            "added": report.added,
+            "unchanged": report.unchanged,
+            "corrected": report.corrected,
+            "errors": batch.errors,
+            "facts": list(report.facts),
+            "sequence": report.sequence,
+        }
+    )
+
+
+@router.get(
+    "/v1/facts",
+    summary="List facts",
+    description="In force at `at` as known at `known_at`, by start, then identity. A cursor keeps both.",
+    response_model=FactList,
+    responses=documented("invalid-parameter", "invalid-instant", "store-unavailable"),
+)
+def list_facts(
+    kb: Kb,
+    subject: NameQuery = None,
+    predicate: NameQuery = None,
+    object: NameQuery = None,  # noqa: A002 - the word of the model
+    type: NameQuery = None,  # noqa: A002
+    source: NameQuery = None,
+    at: AtQuery = None,
+    known_at: KnownAtQuery = None,
+    history: Annotated[Flag, Query(description="ended periods too")] = False,
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Query(max_length=500, description="`next` of the page before")] = None,
+) -> JsonReply:
+    """List facts."""
+    moment = instants(kb, {"at": at, "known_at": known_at})
+    page = kb.facts(
+        subject=subject, predicate=predicate, object=object, type=type, source=source, history=history,
+        limit=limit, cursor=cursor, **moment,
+    )  # fmt: skip
+    items: list[dict[str, Any]] = [fact_as_json(fact) for fact in page.items]
+    return JsonReply({"items": items, "next": page.next})
+
+
+@router.get(
+    "/v1/facts/{fact_id}",
+    summary="Show a fact",
+    response_model=FactOut,
+    responses=documented("unknown-fact", "invalid-parameter", "invalid-instant", "store-unavailable"),
+)
+def show_fact(kb: Kb, fact_id: NamePath, at: AtQuery = None, known_at: KnownAtQuery = None) -> JsonReply:
+    """Show a fact, whether it holds at `at` or not."""
+    return JsonReply(fact_as_json(kb.fact(fact_id, **instants(kb, {"at": at, "known_at": known_at}))))

@@ -1,0 +1,199 @@
+"""Which samples a robustness value rests on: the path of minima and maxima, walked back to the signals.
+
+A robustness value is, almost everywhere, a smooth function of the few samples that decide it; `explain` gives
+them with the derivative. Of equal candidates the earliest (then the first operand) is taken. From samples to
+facts is the work of `answer`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from chronofy_kg.spec.ast import (
+    Arithmetic,
+    Boolean,
+    Call,
+    Compare,
+    Logic,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Pair,
+    Step,
+    Temporal,
+)
+from chronofy_kg.spec.clocks import Clock
+from chronofy_kg.spec.formula import Formula
+from chronofy_kg.spec.monitor import Run, prepare
+from chronofy_kg.spec.trace import Floats, Trace, TraceError
+
+__all__ = ["Blame", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """A sample that decides: the robustness changes by `derivative` times the change of the sample."""
+
+    signal: str
+    index: int
+    derivative: float
+
+
+def explain(formula: Formula, trace: Trace, index: int = 0, row: int | None = None) -> list[Blame]:
+    """Return the samples that decide the robustness at one sample of a trace, in order of index and signal.
+
+    Args:
+        formula: its names are signals of the trace.
+        trace: n samples, or a batch of traces.
+        index: the sample, 0..n-1.
+        row: which trace of a batch.
+
+    Returns:
+        The samples; none where an empty window or a constant decides.
+
+    Raises:
+        SpecTypeError, TraceError: as `robustness`; and an index or row that is not there.
+
+    >>> from chronofy_kg.spec import Trace, parse_formula
+    >>> explain(parse_formula("G[0,2] x > 0"), Trace({"x": [3.0, 1.0, 4.0]}))
+    [Blame(signal='x', index=1, derivative=1.0)]
+    """
+    single = trace.row(row)
+    if not 0 <= index < single.length:
+        raise TraceError(f"index is one of 0..{single.length - 1}, not {index}")
+    root, clock, grid, samples = prepare(formula, single)
+    run = Run(clock, grid, keep=True)
+    run.of(root)
+    start = index if samples is None else int(samples[index])
+    found: dict[tuple[int, str], float] = {}
+    walk = _Walk(clock, run)
+    waiting: list[tuple[Node, int, float]] = [(root, start, 1.0)]
+    while waiting:
+        node, at, slope = waiting.pop()
+        if isinstance(node, Name):
+            place = at if samples is None else int(np.searchsorted(samples, at, side="right")) - 1
+            found[place, node.name] = found.get((place, node.name), 0.0) + slope
+        elif slope:
+            waiting.extend(walk.causes(node, at, slope))
+    return [Blame(signal, at, slope) for (at, signal), slope in sorted(found.items()) if slope]
+
+
+class _Walk:
+    def __init__(self, clock: Clock, run: Run) -> None:
+        self.clock, self.run = clock, run
+
+    def value(self, node: Node, at: int) -> float:
+        value = self.run.values[id(node)]
+        return float(value) if np.ndim(value) == 0 else float(np.asarray(value)[at])
+
+    def samples(self, node: Node, first: int, last: int) -> Floats:
+        value = self.run.values[id(node)]
+        return np.full(last - first, value) if np.ndim(value) == 0 else np.asarray(value)[first:last]
+
+    def causes(self, node: Node, at: int, slope: float) -> Iterable[tuple[Node, int, float]]:
+        """The operands, with their sample and derivative, that decide a node at a sample."""
+        match node:
+            case Not(operand) | Negate(operand):
+                return [(operand, at, -slope)]
+            case Logic(operator, operands):
+                values = [self.value(one, at) for one in operands]
+                return [(operands[_extreme(values, operator == "and")], at, slope)]
+            case Compare(operator, left, right):
+                sign = slope * self._compare_slope(operator, left, right, at)
+                return [(left, at, sign), (right, at, -sign)]
+            case Temporal(operator, operand, interval):
+                first, last = self.clock.range(at, interval, operator in "HO")
+                if first >= last:
+                    return []
+                return [
+                    (operand, first + _extreme(self.samples(operand, first, last), operator in "GH"), slope)
+                ]
+            case Pair():
+                return self._until(node, at, slope)
+            case Step(operator, operand):
+                there = at - 1 if operator in ("Y", "wprev") else at + 1
+                return [(operand, there, slope)] if 0 <= there < self.run.trace.length else []
+            case Arithmetic():
+                return self._arithmetic(node, at, slope)
+            case Call():
+                return self._call(node, at, slope)
+            case _:
+                assert isinstance(node, Boolean) or not node.children
+                return []
+
+    def _compare_slope(self, operator: str, left: Node, right: Node, at: int) -> float:
+        if operator in ("==", "!="):
+            sign = float(np.sign(self.value(left, at) - self.value(right, at)))
+            return sign if operator == "!=" else -sign
+        return 1.0 if operator in (">", ">=") else -1.0
+
+    def _until(self, node: Pair, at: int, slope: float) -> list[tuple[Node, int, float]]:
+        past = node.operator == "S"
+        first, last = self.clock.range(at, node.interval, past)
+        if first >= last:
+            return []
+        # The past is walked from `at` backwards, so that both directions read alike: offsets from `at`.
+        near, far = (at - last + 1, at - first) if past else (first - at, last - 1 - at)
+        if past:
+            left, right = (
+                self.samples(node.left, at - far + 1, at + 1)[::-1],
+                self.samples(node.right, first, last)[::-1],
+            )
+        else:
+            left, right = self.samples(node.left, at, at + far), self.samples(node.right, first, last)
+        held = np.minimum.accumulate(np.concatenate([[math.inf], left]))[near:]
+        reached = _extreme(np.minimum(right, held), False)
+        sign = -1 if past else 1
+        if right[reached] <= held[reached]:
+            return [(node.right, at + sign * (near + reached), slope)]
+        return [(node.left, at + sign * _extreme(left[: near + reached], True), slope)]
+
+    def _arithmetic(self, node: Arithmetic, at: int, slope: float) -> list[tuple[Node, int, float]]:
+        signs = ("+" if node.operators[0] in "+-" else "*", *node.operators)
+        if signs[0] == "+":
+            return [
+                (one, at, slope if sign == "+" else -slope)
+                for sign, one in zip(signs, node.operands, strict=True)
+            ]
+        values = [self.value(one, at) for one in node.operands]
+        factors = [value if sign == "*" else 1 / value if value else math.inf
+                   for sign, value in zip(signs, values, strict=True)]  # fmt: skip
+        causes = []
+        for place, (sign, one) in enumerate(zip(signs, node.operands, strict=True)):
+            rest = math.prod(factors[:place] + factors[place + 1 :])
+            own = 1.0 if sign == "*" else -(factors[place] ** 2)
+            causes.append((one, at, _finite(slope * rest * own)))
+        return causes
+
+    def _call(self, node: Call, at: int, slope: float) -> list[tuple[Node, int, float]]:
+        values = [self.value(one, at) for one in node.arguments]
+        x = values[0]
+        match node.function:
+            case "min" | "max":
+                return [(node.arguments[_extreme(values, node.function == "min")], at, slope)]
+            case "abs":
+                slopes = [float(np.sign(x))]
+            case "sqrt":
+                slopes = [0.5 / math.sqrt(x) if x else 0.0]
+            case "exp":
+                slopes = [math.exp(min(x, 700.0))]
+            case "ln":
+                slopes = [1 / x if x else 0.0]
+            case _:
+                power, result = values[1], self.value(node, at)
+                slopes = [power * result / x if x else 0.0, result * math.log(x) if x > 0 else 0.0]
+        return [(one, at, _finite(slope * by)) for one, by in zip(node.arguments, slopes, strict=True)]
+
+
+def _finite(slope: float) -> float:
+    """Where an expression has no derivative (a division by 0) none is given."""
+    return slope if math.isfinite(slope) else 0.0
+
+
+def _extreme(values: Floats | list[float], lowest: bool) -> int:
+    return int(np.argmin(values) if lowest else np.argmax(values))

@@ -1,0 +1,115 @@
+"""The canonical text of a tree: one spelling of each operator, brackets only where the levels need them.
+
+The text parses back to an equal tree. The words and levels come from the table in `operators`.
+"""
+
+from __future__ import annotations
+
+from chronofy_kg.spec.ast import (
+    Arithmetic,
+    Boolean,
+    Bound,
+    Call,
+    Compare,
+    Interval,
+    Logic,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Number,
+    Pair,
+    Step,
+    Temporal,
+    postorder,
+)
+from chronofy_kg.spec.operators import Table, table
+
+__all__ = ["node_text", "number_text", "quantity_text"]
+
+
+def node_text(root: Node) -> str:
+    """Return the canonical text of a tree."""
+    words = table()
+    texts: dict[int, tuple[str, int]] = {}
+    for node in postorder(root):
+        texts[id(node)] = _text(node, texts, words)
+    return texts[id(root)][0]
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as the number.
+
+    >>> number_text(3.0), number_text(0.1), number_text(float("inf"))
+    ('3', '0.1', 'inf')
+    """
+    if value == int(value) if abs(value) < 1e15 else False:
+        return str(int(value)) if value or str(value)[0] != "-" else "-0"
+    return repr(value)
+
+
+def quantity_text(value: float, unit: str | None) -> str:
+    """Return a number with its unit, as it is written in a spec."""
+    return f"{number_text(value)}{unit or ''}"
+
+
+def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[str, int]:
+    """The text of a node and its level, given those of its operands."""
+    atom = len(words.levels)
+
+    def operand(child: Node, least: int) -> str:
+        text, rank = texts[id(child)]
+        return text if rank >= least else f"({text})"
+
+    match node:
+        case Number(value, unit):
+            return quantity_text(value, unit), atom
+        case Name(name):
+            return name, atom
+        case Boolean(value):
+            return ("true" if value else "false"), atom
+        case Call(function, arguments):
+            return f"{function}({', '.join(operand(one, 0) for one in arguments)})", atom
+        case Arithmetic(operators, operands):
+            rank = words.ranks[operators[0]]
+            parts = [operand(operands[0], rank + 1)]
+            for sign, one in zip(operators, operands[1:], strict=True):
+                parts += [sign, operand(one, rank + 1)]
+            return " ".join(parts), rank
+        case Logic(operator, operands):
+            rank = words.ranks[operator]
+            joined = f" {words.texts[operator]} ".join(operand(one, rank + 1) for one in operands)
+            return joined, rank
+        case Compare(operator, left, right):
+            rank = words.ranks[operator]
+            return f"{operand(left, rank + 1)} {operator} {operand(right, rank + 1)}", rank
+        case Pair(operator, left, right, interval):
+            rank = words.ranks[operator]
+            sign = operator + _interval(interval)
+            return f"{operand(left, rank + 1)} {sign} {operand(right, rank + 1)}", rank
+        case _:
+            return _prefixed(node, texts, words)
+
+
+def _prefixed(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[str, int]:
+    match node:
+        case Negate(child):
+            sign, rank = "-", words.ranks["neg"]
+        case Not(child):
+            sign, rank = "not ", words.ranks["not"]
+        case Step(operator, child):
+            sign, rank = f"{operator} ", words.ranks[operator]
+        case Temporal(operator, child, interval):
+            sign, rank = f"{operator}{_interval(interval)} ", words.ranks[operator]
+        case _:
+            raise TypeError(f"no text for {type(node).__name__}")
+    text, child_rank = texts[id(child)]
+    return f"{sign}{text if child_rank >= rank else f'({text})'}", rank
+
+
+def _interval(interval: Interval | None) -> str:
+    return f"[{_bound(interval.low)},{_bound(interval.high)}]" if interval else ""
+
+
+def _bound(bound: Bound) -> str:
+    return bound.name if isinstance(bound, Name) else quantity_text(bound.value, bound.unit)

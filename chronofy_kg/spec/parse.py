@@ -1,0 +1,96 @@
+"""Text to declarations: `parse_spec` and `parse_formula`.
+
+A file is cut into items at the item words, so that one error does not hide the next; each item is parsed on
+its own, then names, types and intervals are checked over the whole file. Only `SpecError` comes out, with all
+errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from chronofy_kg.spec.ast import Node, Number
+from chronofy_kg.spec.check import NUMBER, Scope, Type, check_tree
+from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, raise_diagnostics
+from chronofy_kg.spec.filereader import FileReader
+from chronofy_kg.spec.formula import Formula
+from chronofy_kg.spec.operators import table
+from chronofy_kg.spec.parser import parser
+from chronofy_kg.spec.resolve import quantity_of, substitute
+from chronofy_kg.spec.scan import scan
+from chronofy_kg.spec.specfile import SpecFile
+
+__all__ = ["parse_formula", "parse_spec"]
+
+
+def parse_spec(text: str, path: str = "<string>", loader: Callable[[str], str] | None = None) -> SpecFile:
+    """Parse and check a spec file.
+
+    Args:
+        text: the file's text.
+        path: its name, for messages.
+        loader: gives the text of an import by the path written in it; without one an import is an error.
+
+    Returns:
+        What the file declares.
+
+    Raises:
+        SpecError: with all errors of the text and its imports, at most 20, in `.diagnostics`:
+            `SpecSyntaxError` if all are lexical or syntactic, `SpecTypeError` if all are semantic.
+
+    >>> pack = parse_spec("facttype egfr: half_life = 90 d; param gamma = 0.5; spec ok: G v >= gamma")
+    >>> round(pack.facttypes["egfr"].beta_per_day, 6), list(pack.specs)
+    (0.007702, ['ok'])
+    """
+    return FileReader(text, path, loader).read()
+
+
+def parse_formula(
+    text: str, params: Mapping[str, float | str] | None = None, signals: Iterable[str] | None = None
+) -> Formula:
+    """Parse and check one formula.
+
+    Args:
+        text: the formula.
+        params: values of parameters, numbers or text with a unit such as "3 d"; they are put in the formula.
+        signals: the names that may be used; None: any name is a signal.
+
+    Returns:
+        The formula, without parameters.
+
+    Raises:
+        SpecError: as `parse_spec`.
+
+    >>> str(parse_formula("always(validity>=gamma)", params={"gamma": 0.5}))
+    'G validity >= 0.5'
+    >>> parse_formula("!a>0 & b>0") == parse_formula("(not (a > 0)) and (b > 0)")
+    True
+    """
+    source = Source(text.removeprefix("\ufeff"), "<formula>")
+    report = Report(source)
+    values = _params(params or {})
+    scanned = scan(source, report, table())
+    root = parser().formula(scanned, report, 0, len(source.text))
+    if root is not None:
+        types = dict.fromkeys(signals or (), NUMBER)
+        types.update(
+            (name, Type("number", "time" if value.unit else "plain")) for name, value in values.items()
+        )
+        check_tree(root, Scope(types, values, open=signals is None), report, table())
+    report.check()
+    assert root is not None
+    return Formula(substitute(root, dict[str, Node](values)) if values else root, source)
+
+
+def _params(params: Mapping[str, float | str]) -> dict[str, Number]:
+    values: dict[str, Number] = {}
+    bad: list[Diagnostic] = []
+    for name, value in params.items():
+        number = quantity_of(name, value, table())
+        if isinstance(number, Diagnostic):
+            bad.append(number)
+        else:
+            values[name] = number
+    if bad:
+        raise_diagnostics(bad)
+    return values

@@ -1,0 +1,169 @@
+"""Splits a spec text into tokens, before the grammar sees it.
+
+The scanner finds what the grammar should not have to: characters that belong nowhere, where an item starts
+(so that parsing can go on there after an error), which bracket closes which, and the limits on size and
+depth. It also blanks comments, keeping every offset. The grammar proper is in `grammar`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from chronofy_kg.spec.diagnostics import Report, Source, Span
+from chronofy_kg.spec.operators import Table
+
+__all__ = [
+    "MOST_BRACKETS",
+    "MOST_CHARACTERS",
+    "MOST_FILE_TOKENS",
+    "MOST_FORMULA_TOKENS",
+    "Group",
+    "Scan",
+    "Token",
+    "find_groups",
+    "scan",
+]
+
+MOST_CHARACTERS = 64 * 1024
+"""Characters of one formula."""
+
+MOST_FORMULA_TOKENS = 20_000
+MOST_FILE_TOKENS = 32_000
+"""Words and signs of one formula and of one file, so that any text is read or refused within two seconds."""
+
+MOST_BRACKETS = 100
+"""Depth of brackets, and of operators within one another."""
+
+_TOKENS = re.compile(
+    r"""(?P<blank>[ \t\r\n]+)
+    | (?P<comment>\#[^\n]*)
+    | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
+    | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    | (?P<string>"(?:[^"\\\n]|\\.)*")
+    | (?P<variable>\?[^\W\d]\w*)
+    | (?P<open>"[^\n]*)
+    | (?P<symbol><->|->|<=|>=|==|!=|&&|\|\||[-+*/<>=!&|,:;()\[\]])
+    | (?P<bad>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class Token(NamedTuple):
+    """One token: its kind (word, number, string, variable, symbol), text and place."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span(self.start, self.end)
+
+
+class Group(NamedTuple):
+    """A pair of round brackets; `close` None: not closed; `call`: a function's name stands before it."""
+
+    open: int
+    close: int | None
+    end: int
+    call: bool
+
+
+@dataclass(slots=True)
+class Scan:
+    """The tokens of a text, and the text with its comments blanked."""
+
+    source: Source
+    masked: str
+    tokens: list[Token]
+    bad: list[int] = field(default_factory=list)
+    _starts: list[int] = field(default_factory=list)
+
+    def spoiled(self, start: int, end: int) -> bool:
+        """Whether a character that belongs nowhere stands in [start, end)."""
+        at = bisect_left(self.bad, start)
+        return at < len(self.bad) and self.bad[at] < end
+
+    def index_at(self, offset: int) -> int:
+        """Return the index of the first token that starts at or after an offset."""
+        if len(self._starts) != len(self.tokens):
+            self._starts = [token.start for token in self.tokens]
+        return bisect_left(self._starts, offset)
+
+    def between(self, start: int, end: int) -> list[Token]:
+        """Return the tokens that start in [start, end)."""
+        return self.tokens[self.index_at(start) : self.index_at(end)]
+
+
+def scan(source: Source, report: Report, table: Table) -> Scan:
+    """Return the tokens of a text; reports characters that belong nowhere and skips them."""
+    text = source.text
+    tokens: list[Token] = []
+    bad: list[int] = []
+    bad_end = -1
+    masked: list[str] = []
+    for match in _TOKENS.finditer(text):
+        kind, start, end = match.lastgroup or "bad", match.start(), match.end()
+        if kind == "comment":
+            masked.append(" " * (end - start))
+            continue
+        masked.append(match.group())
+        if kind == "blank":
+            continue
+        if kind in ("bad", "open"):
+            if start != bad_end:  # a run of strange characters is one mistake
+                bad.append(start)
+                _report_bad(kind, match.group(), start, report, table)
+            bad_end = end
+            continue
+        tokens.append(Token(kind, match.group(), start, end))
+    return Scan(source, "".join(masked), tokens, bad)
+
+
+def _report_bad(kind: str, text: str, start: int, report: Report, table: Table) -> None:
+    if kind == "open":
+        report.error(
+            Span(start, start + len(text.rstrip())), "lex", "this string is not closed", expected=["'\"'"]
+        )
+        return
+    instead = table.lookalikes.get(text[0])
+    shown = text[0] if text[0].isprintable() and text[0] != " " else f"U+{ord(text[0]):04X}"
+    report.error(
+        Span(start, start + 1),
+        "lex",
+        f"{shown!r} has no meaning here",
+        hint=f"write {instead}" if instead else None,
+    )
+
+
+def find_groups(tokens: list[Token], end: int, table: Table) -> tuple[list[Group], Token | None]:
+    """Pair the round brackets of one formula.
+
+    Args:
+        tokens: the tokens of the formula.
+        end: where the formula ends, which is where an unclosed bracket ends too.
+        table: the operator table.
+
+    Returns:
+        The groups, inner ones first, and the bracket that is too deep (then the groups are not complete), or
+        None.
+    """
+    groups: list[Group] = []
+    opened: list[tuple[int, bool]] = []
+    before: Token | None = None
+    for token in tokens:
+        if token.text == "(":
+            if len(opened) == MOST_BRACKETS:
+                return groups, token
+            opened.append((token.start, before is not None and before.text in table.functions))
+        elif token.text == ")" and opened:
+            start, call = opened.pop()
+            groups.append(Group(start, token.start, token.end, call))
+        before = token
+    groups.extend(Group(start, None, end, call) for start, call in reversed(opened))
+    return groups, None

@@ -1,0 +1,83 @@
+"""Fact types: rates, qualities and what is refused."""
+
+import math
+
+import pytest
+
+from chronofy_kg.errors import SpecTypeError
+from chronofy_kg.spec import parse_spec
+
+
+def declared(attributes, name="egfr"):
+    return next(iter(parse_spec(f"facttype {name}: {attributes}").facttypes.values()))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "beta"),
+    [
+        ("half_life = 3 h", math.log(2) * 8),
+        ("half_life = 90 d", math.log(2) / 90),
+        ("half_life = 2w", math.log(2) / 14),
+        ("beta = 0.2 / d", 0.2),
+        ("beta = 0.2/h", 4.8),
+        ("beta = 0.7 / w", 0.1),
+        ("beta = 0.3", 0.3),
+        ("beta = 0 / d", 0.0),
+        ("numeric", None),
+    ],
+)
+def test_rates_are_per_day(attributes, beta):
+    found = declared(attributes).beta_per_day
+    assert found == (None if beta is None else pytest.approx(beta, rel=1e-12))
+
+
+def test_all_attributes():
+    found = declared("numeric, one, fitted, tolerance = 0.3, quality = 0.9", '"blood pressure"')
+    assert (found.name, found.kind, found.cardinality) == ("blood pressure", "numeric", "one")
+    assert (found.fitted, found.tolerance, found.quality, found.beta_per_day) == (True, 0.3, 0.9, None)
+    bare = declared("event")
+    assert (bare.kind, bare.cardinality, bare.fitted, bare.quality) == ("event", None, False, None)
+    assert declared("quality = 1").quality == 1.0
+    assert declared("static, beta = 0").beta_per_day == 0.0
+
+
+@pytest.mark.parametrize(
+    ("attributes", "column", "code"),
+    [
+        ("quality = 0", 26, "value"),
+        ("quality = 1.1", 26, "value"),
+        ("quality = -0.5", 26, "value"),
+        ("quality = 1 d", 26, "unit"),
+        ("beta = -0.1 / d", 23, "value"),
+        ("beta = 0.1 / y", 29, "unit"),
+        ("beta = 0.1 d", 23, "unit"),
+        ("half_life = 0 h", 28, "value"),
+        ("half_life = -3 h", 28, "value"),
+        ("half_life = 3", 28, "unit"),
+        ("half_life = 3 h / d", 34, "unit"),
+        ("half_life", 16, "value"),
+        ("numeric = 3", 16, "value"),
+        ("tolerance = 0", 28, "value"),
+        ("half_life = 3 h, beta = 0.1", 33, "name"),
+        ("numeric, event", 25, "name"),
+        ("one, many", 21, "name"),
+        ("numeric, numeric", 25, "name"),
+        ("static, beta = 0.1", 24, "value"),
+        ("numric", 16, "name"),
+    ],
+)
+def test_what_is_refused_and_where(attributes, column, code):
+    with pytest.raises(SpecTypeError) as caught:
+        declared(attributes)
+    (found,) = caught.value.diagnostics
+    assert (found.line, found.column, found.code) == (1, column, code)
+
+
+def test_duplicates_name_the_first_line():
+    with pytest.raises(SpecTypeError, match="'egfr' is already declared in line 1"):
+        parse_spec('facttype egfr: numeric\nfacttype "egfr": numeric')
+
+
+def test_names_are_as_in_the_data():
+    pack = parse_spec('facttype "numeric \\u00e9": event\nfacttype d: event\nfacttype lab.egfr: event')
+    assert list(pack.facttypes) == ["numeric é", "d", "lab.egfr"]
