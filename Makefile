@@ -48,7 +48,7 @@ format: $(READY)
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 neo4j: $(READY)
-	@$(BIN)/python deploy/neo4j.py start --home $(NEO4J_HOME) --demo
+	@$(BIN)/python deploy/neo4j_demo.py --home $(NEO4J_HOME)
 
 neo4j-stop: $(READY)
 	@$(BIN)/python deploy/neo4j.py stop --home $(NEO4J_HOME)

@@ -1,0 +1,156 @@
+"""`check` and `specs`: spec files on disk, and those that the store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chronofy_kg.cli.session import Exit, Session
+from chronofy_kg.errors import FileEncodingError, QueryError, SpecError
+
+if TYPE_CHECKING:
+    from chronofy_kg.kb import SpecVersion
+
+__all__ = ["check", "specs_list", "specs_put", "specs_show"]
+
+
+def check(
+    session: Session,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="Spec files."),
+    ],
+) -> int:
+    """Check spec files; needs no store.
+
+    All errors are shown at once. Imports are read from the folder of the file.
+    """
+    results = [_check_file(file) for file in files]
+    errors = sum(len(result.diagnostics) for result in results)
+    if session.as_json:
+        session.output.document({"files": [result.as_json() for result in results]})
+    else:
+        for result in results:
+            for line in result.lines():
+                session.output.say(line)
+    session.output.note(f"{_count(len(files), 'file')}, {_count(errors, 'error')}")
+    return Exit.INPUT if errors else Exit.WELL
+
+
+def specs_put(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name to store it under.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="The spec file."),
+    ],
+) -> None:
+    """Check a spec file; store it under NAME.
+
+    It becomes the next version; the fact types that it declares come into force.
+    """
+    text = _read(file)
+    with session.knowledge_base() as kb:
+        try:
+            stored = kb.put_spec(name, text)
+        except SpecError as error:
+            placed = [replace(d, file=str(file)) if d.file == name else d for d in error.diagnostics]
+            raise type(error)(placed) from None
+    if session.as_json:
+        session.output.document(_as_json(stored))
+    else:
+        session.output.say(f"stored {stored.name}, version {stored.version}")
+
+
+def specs_list(session: Session) -> None:
+    """List the stored specs, the newest version of each."""
+    with session.knowledge_base() as kb:
+        newest = {spec.name: spec for spec in kb.specs()}
+    if session.as_json:
+        session.output.document({"items": [_as_json(spec) for spec in newest.values()]})
+    elif newest:
+        from chronofy_kg.cli.render import render_rows
+
+        rows = [[s.name, s.version, len(s.text.splitlines()), s.hash[:12]] for s in newest.values()]
+        render_rows(session.output.results, ["name", "version", "lines", "hash"], rows)
+    else:
+        session.output.note("no specs are stored; store one with: chronofy-kg specs put NAME FILE")
+
+
+def specs_show(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a stored spec.")],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="An older version; the newest by default.")
+    ] = None,
+) -> None:
+    """Print the text of a stored spec."""
+    with session.knowledge_base() as kb:
+        found = [s for s in kb.specs() if s.name == name and version in (None, s.version)]
+    if not found:
+        raise QueryError(f"no spec {name!r}" + (f" version {version}" if version else "") + " is stored")
+    spec = max(found, key=lambda one: one.version)
+    if session.as_json:
+        session.output.document(_as_json(spec) | {"text": spec.text})
+    else:
+        session.output.verbatim(spec.text)
+
+
+def _as_json(spec: SpecVersion) -> dict[str, Any]:
+    return {"name": spec.name, "version": spec.version, "hash": spec.hash}
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileEncodingError(f"{file}: not UTF-8 at byte {error.start}") from None
+
+
+_KINDS = {"specs": "spec", "labels": "label", "facttypes": "fact type", "params": "param", "lets": "let"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What a file declares, by kind, or its errors as maps and as texts."""
+
+    file: str
+    names: dict[str, list[str]] = field(default_factory=dict)
+    diagnostics: tuple[dict[str, object], ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "file": self.file,
+            "ok": not self.diagnostics,
+            "diagnostics": list(self.diagnostics),
+        } | self.names
+
+    def lines(self) -> Iterator[str]:
+        yield from self.texts
+        if not self.diagnostics:
+            words = [_count(len(names), _KINDS[kind]) for kind, names in self.names.items() if names]
+            yield f"{self.file}: ok, {', '.join(words) or 'declares nothing'}"
+
+
+def _check_file(file: Path) -> _Checked:
+    from chronofy_kg.spec import parse_spec
+
+    name = str(file)
+    try:
+        parsed = parse_spec(_read(file), name, loader=lambda path: _read(file.parent / path))
+    except SpecError as error:
+        maps = tuple(diagnostic.to_dict() for diagnostic in error.diagnostics)
+        return _Checked(name, diagnostics=maps, texts=tuple(str(one) for one in error.diagnostics))
+    except FileEncodingError as error:
+        problem: dict[str, object] = {"file": name, "code": "encoding", "message": str(error)}
+        return _Checked(name, diagnostics=(problem,), texts=(str(error),))
+    return _Checked(name, {kind: list(getattr(parsed, kind)) for kind in _KINDS})
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,148 @@
+"""`serve`, `demo`, `cypher` and `config`: the server, the tour, the graph itself, and the settings."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from chronofy_kg.cli.options import Params, cypher_values
+from chronofy_kg.cli.session import Session
+from chronofy_kg.errors import InputError
+
+if TYPE_CHECKING:
+    from chronofy_kg.settings import Settings
+
+__all__ = ["config", "cypher", "demo", "serve"]
+
+_MASK = "********"
+
+
+def cypher(
+    session: Session,
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT|@NAME", help="A read-only Cypher query, or @ and the name of a stored one."
+        ),
+    ],
+    param: Params = None,
+) -> None:
+    """Run a read-only Cypher query.
+
+    A free query sees the whole store, a named one this tenant only.
+    """
+    values = cypher_values(param)
+    with session.knowledge_base() as kb:
+        result = kb.named(text[1:], values) if text.startswith("@") else kb.cypher(text, values)
+    if session.as_json:
+        shown = {"columns": list(result.columns), "rows": [list(row) for row in result.rows]}
+        session.output.document(shown | {"truncated": result.truncated})
+    else:
+        from chronofy_kg.cli.render import render_rows
+
+        render_rows(session.output.results, list(result.columns), [list(row) for row in result.rows])
+        session.output.note(f"{len(result.rows):,} rows")
+    if result.truncated:
+        session.output.note(f"more rows match; only the first {len(result.rows):,} are shown")
+
+
+def config(session: Session) -> None:
+    """Show the effective settings, secrets masked."""
+    settings = session.settings
+    shown = {
+        name: {
+            "value": _shown(settings, name),
+            "from": _origin(session, settings, name),
+            "help": field.description,
+        }
+        for name, field in type(settings).model_fields.items()
+    }
+    if session.as_json:
+        session.output.document(shown)
+        return
+    from chronofy_kg.cli.render import render_rows
+
+    rows = [[name, one["value"], one["from"]] for name, one in shown.items()]
+    render_rows(session.output.results, ["setting", "value", "from"], rows)
+    session.output.note(
+        "set them as CHRONOFY_KG_<NAME>, or in a file of such lines named by CHRONOFY_KG_CONFIG"
+    )
+
+
+def _shown(settings: Settings, name: str) -> Any:
+    value = getattr(settings, name)
+    if name == "password":
+        return None if value is None else _MASK
+    if name == "uri":
+        return re.sub(r"(//[^/@:]*):[^/@]*@", rf"\1:{_MASK}@", value)
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _origin(session: Session, settings: Settings, name: str) -> str:
+    if session.flags.get(name) is not None:
+        return "flag"
+    if f"CHRONOFY_KG_{name.upper()}" in {key.upper() for key in os.environ}:
+        return "environment"
+    return "file" if name in settings.model_fields_set else "default"
+
+
+def demo(
+    session: Session,
+    once: Annotated[
+        bool, typer.Option("--once", help="Answer the questions of the tour, then exit.")
+    ] = False,
+) -> int:
+    """Load a small example and answer from it.
+
+    Keeps serving it until Ctrl-C, unless --once is given.
+    """
+    from chronofy_kg.cli.demo import run_demo
+
+    return run_demo(session.settings, once=once, console=session.output.results)
+
+
+def serve(
+    session: Session,
+    host: Annotated[str | None, typer.Option("--host", metavar="ADDRESS", help="Address to bind to.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")
+    ] = None,
+) -> None:
+    """Serve the HTTP API until Ctrl-C.
+
+    Prints its address on stderr when it is ready, with --json on stdout. Questions are answered by words and
+    graph while the model is still loading.
+    """
+    session.flags |= {"host": host, "port": port}
+    run_server = _server()
+    with session.knowledge_base() as kb:
+        run_server(kb, on_ready=lambda url: _announce(session, url))
+    session.output.note("stopped")
+
+
+def _server() -> Callable[..., None]:
+    """Return the server's entry; it is an extra, so that those who only use the store need not have it."""
+    try:
+        from chronofy_kg.api import serve as run_server
+    except ModuleNotFoundError as error:
+        if error.name in ("fastapi", "starlette", "uvicorn", "h11"):
+            raise InputError(
+                f"the server needs {error.name}, install it with: pip install 'chronofy-kg[server]'"
+            ) from None
+        raise
+    return run_server
+
+
+def _announce(session: Session, url: str) -> None:
+    body = '{"question": "which facts are fresh?"}'
+    session.output.note(f"serving tenant {session.settings.tenant} at {url}, stop with Ctrl-C")
+    session.output.note(f"API page: {url}/docs")
+    session.output.note(f"try: curl {url}/v1/query -H 'Content-Type: application/json' -d '{body}'")
+    if session.as_json:
+        session.output.document({"url": url})
+        sys.stdout.flush()
