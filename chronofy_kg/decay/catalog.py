@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from chronofy_kg.decay.facttypes import FactType, Priors, undeclared
 from numpy.typing import NDArray
 
+from chronofy_kg.decay.facttypes import FactType, Priors, undeclared
 from chronofy_kg.facts.model import ValueKind
 from chronofy_kg.facts.table import FactTable
 

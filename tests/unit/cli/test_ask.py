@@ -296,7 +296,7 @@ def test_verify_withheld_is_exit_code_4(run, kb):
 
 
 def test_a_question_loads_the_model_first_and_a_pattern_does_not(
-    run: Run, kb: FakeKb, monkeypatch: pytest.MonkeyPatch
+    run, kb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CHRONOFY_KG_EMBEDDER", "minilm")
     kb.replies |= {"query": answer(), "warm": None}

@@ -1,0 +1,49 @@
+"""The graph store: assertions, facts, types, rules and answers in a graph, reached over Bolt.
+
+`GraphStore` is the door. It opens the embedded engine or a Neo4j server with the same Cypher. Names are
+loaded when first used: the keeper of the embedded engine lives in this package and must start without the
+driver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chronofy_kg.store.address import StoreAddress
+    from chronofy_kg.store.errors import StaleSnapshotError
+    from chronofy_kg.store.facts import Changes, Written
+    from chronofy_kg.store.graph import GraphStore
+    from chronofy_kg.store.query import CypherResult, named_queries
+    from chronofy_kg.store.snapshot import Snapshot
+
+__all__ = [
+    "Changes",
+    "CypherResult",
+    "GraphStore",
+    "Snapshot",
+    "StaleSnapshotError",
+    "StoreAddress",
+    "Written",
+    "named_queries",
+]
+
+_HOMES = {
+    "Changes": "facts",
+    "CypherResult": "query",
+    "GraphStore": "graph",
+    "Snapshot": "snapshot",
+    "StaleSnapshotError": "errors",
+    "StoreAddress": "address",
+    "Written": "facts",
+    "named_queries": "query",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module (PEP 562)."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{home}"), name)

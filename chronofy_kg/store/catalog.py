@@ -1,0 +1,110 @@
+"""What a tenant declares and keeps beside its facts: fact types, versioned spec files, answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from neo4j import ManagedTransaction
+
+from chronofy_kg.facts.model import nfc
+from chronofy_kg.store.connection import Connection, Records, run, run_all
+from chronofy_kg.store.rows import Columns
+
+__all__ = [
+    "read_answer",
+    "read_fact_types",
+    "read_specs",
+    "write_answer",
+    "write_fact_types",
+    "write_spec",
+]
+
+
+def write_fact_types(connection: Connection, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
+    """Write fact types: maps with a `name` and scalars or lists of them; None removes a property.
+
+    A name that is not in a map keeps what it has. That something was said to be None is remembered, so
+    that what is read is what was written.
+    """
+    rows = []
+    for row in types:
+        properties = {name: value for name, value in row.items() if name != "name"}
+        nulls = sorted(name for name, value in properties.items() if value is None)
+        rows.append({"name": nfc(str(row["name"])), "properties": properties, "nulls": nulls})
+    names = [list(row["properties"]) for row in rows]
+    columns: Columns = {key: [row[key] for row in rows] for key in ("name", "properties", "nulls")} | {
+        "given": names
+    }
+    connection.write(lambda tx: run_all(tx, "fact_types_write", columns, tenant=tenant))
+
+
+def read_fact_types(connection: Connection, tenant: str) -> list[dict[str, Any]]:
+    """Return the fact types that were written, by name; a type that was only seen on facts is left out."""
+    found = []
+    for record in connection.read(lambda tx: run(tx, "fact_types_read", tenant=tenant)):
+        row = dict(record["properties"])
+        nulls = row.pop("nulls")
+        row.pop("tenant")
+        found.append({"name": row.pop("name"), **row, **dict.fromkeys(nulls)})
+    return sorted(found, key=lambda row: row["name"])
+
+
+def write_spec(connection: Connection, tenant: str, name: str, text: str, now_us: int) -> int:
+    """Store a spec file and return its version; the newest text again is no new version."""
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+    def work(tx: ManagedTransaction) -> int:
+        newest = run(tx, "specs_newest", tenant=tenant, name=name)
+        if newest and newest[0]["hash"] == digest:
+            version: int = newest[0]["version"]
+            return version
+        version = newest[0]["version"] + 1 if newest else 1
+        run(
+            tx, "specs_create", tenant=tenant, name=name, version=version, hash=digest, text=text,
+            recorded_at_us=now_us,
+        )  # fmt: skip
+        return version
+
+    return connection.write(work)
+
+
+def read_specs(connection: Connection, tenant: str) -> Records:
+    """Return every version of every spec file: name, version, hash, text, recorded_at_us."""
+    return connection.read(lambda tx: run(tx, "specs_read", tenant=tenant))
+
+
+def write_answer(
+    connection: Connection,
+    tenant: str,
+    answer: str,
+    body: Mapping[str, Any],
+    used: Sequence[tuple[str, float]],
+) -> None:
+    """Store an answer with the facts that it used; the same id again replaces it.
+
+    Args:
+        connection: the open store.
+        tenant: whose answer it is.
+        answer: its id.
+        body: its JSON form.
+        used: (fact id, validity) of each fact.
+    """
+    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
+    links: Columns = {"id": [name for name, _ in used], "validity": [validity for _, validity in used]}
+
+    def work(tx: ManagedTransaction) -> None:
+        run(tx, "answers_write", tenant=tenant, id=answer, body=text)
+        run_all(tx, "answers_use", links, tenant=tenant, answer=answer)
+
+    connection.write(work)
+
+
+def read_answer(connection: Connection, tenant: str, answer: str) -> dict[str, Any] | None:
+    """Return the JSON form of an answer, None for an unknown id."""
+    for record in connection.read(lambda tx: run(tx, "answers_read", tenant=tenant, id=answer)):
+        body: dict[str, Any] = json.loads(record["body"])
+        return body
+    return None

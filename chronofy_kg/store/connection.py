@@ -1,0 +1,148 @@
+"""One open store: the driver, the lease on an embedded engine, and transactions with retries.
+
+Every module beside this one runs its statements through a `Connection`; none makes a driver of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity
+from neo4j.exceptions import ConstraintError
+
+from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.errors import told_errors
+from chronofy_kg.store.rows import Columns
+from chronofy_kg.store.statements import chunks, statement
+
+__all__ = ["Connection", "Records", "run", "run_all"]
+
+T = TypeVar("T")
+Records = list[dict[str, Any]]
+
+_CONNECT_S = 5.0
+_RETRY_S = 15.0
+_CONSTRAINT_TRIES = 3
+
+# The driver reports each retry on its logger; without a handler Python would print that on stderr.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+
+def run(tx: ManagedTransaction, name: str, /, **parameters: Any) -> Records:
+    """Run one statement of ``cypher/store`` in a transaction and return its records."""
+    result = tx.run(statement(name), parameters)
+    names = result.keys()
+    return [dict(zip(names, record.values(), strict=True)) for record in result]
+
+
+def run_all(tx: ManagedTransaction, name: str, columns: Columns, /, **parameters: Any) -> Records:
+    """Run one statement over columns of any length, in as many pieces as the message size asks for."""
+    records: Records = []
+    if not next(iter(columns.values())):
+        return records
+    for piece in chunks(columns):
+        records += run(tx, name, **piece, **parameters)
+    return records
+
+
+class Connection:
+    """An open driver on one database.
+
+    Args:
+        address: where the store is.
+
+    Raises:
+        StoreUnavailableError, StoreAuthError: it cannot be reached, or refuses the user.
+    """
+
+    def __init__(self, address: StoreAddress) -> None:
+        address.check()
+        self.address = address
+        self.embedded = None
+        if address.is_embedded:
+            from chronofy_kg.store.embedded import open_embedded
+
+            self.embedded = open_embedded(address.data_dir / "engine", address.linger)
+            uri, login = self.embedded.uri, (self.embedded.user, self.embedded.password)
+            self.database = self.embedded.database
+        else:
+            uri, login = address.uri, (address.user or "", address.password or "")
+            self.database = address.database or "neo4j"
+        try:
+            with told_errors(address):
+                self.driver = self._open(uri, login)
+        except BaseException:
+            self._release()
+            raise
+
+    def _open(self, uri: str, login: tuple[str, str]) -> Driver:
+        driver = GraphDatabase.driver(
+            uri,
+            auth=login if any(login) else None,
+            connection_timeout=_CONNECT_S,
+            connection_acquisition_timeout=30.0,
+            max_transaction_retry_time=_RETRY_S,
+            notifications_min_severity=NotificationMinimumSeverity.OFF,
+        )
+        try:
+            # Outside of a managed transaction, so that it fails at once where nothing answers.
+            with driver.session(database=self.database) as session:
+                session.run("RETURN 1").consume()
+        except BaseException:
+            driver.close()
+            raise
+        return driver
+
+    def close(self) -> None:
+        """Close the driver and give back the lease."""
+        self.driver.close()
+        self._release()
+
+    def _release(self) -> None:
+        if self.embedded is not None:
+            self.embedded.close()
+
+    def read(self, work: Callable[[ManagedTransaction], T]) -> T:
+        """Run a unit of reads; it may run more than once."""
+        with told_errors(self.address), self.driver.session(database=self.database) as session:
+            return session.execute_read(work)
+
+    def write(self, work: Callable[[ManagedTransaction], T]) -> T:
+        """Run a unit of writes, all or nothing; it may run more than once.
+
+        The driver repeats it after a deadlock or a lost connection. Two writers that make the same element
+        at the same time are a ConstraintError on the embedded engine, which is repeated here.
+        """
+        for attempt in range(1, _CONSTRAINT_TRIES + 1):
+            try:
+                with told_errors(self.address), self.driver.session(database=self.database) as session:
+                    return self._write_once(session, work)
+            except _MetAnother as met:
+                if attempt == _CONSTRAINT_TRIES:
+                    with told_errors(self.address):
+                        raise met.problem from None
+                time.sleep(random.uniform(0.01, 0.05) * 2**attempt)  # noqa: S311 - jitter
+        raise AssertionError("unreachable")
+
+    @staticmethod
+    def _write_once(session: Any, work: Callable[[ManagedTransaction], T]) -> T:
+        try:
+            result: T = session.execute_write(work)
+        except ConstraintError as problem:
+            raise _MetAnother(problem) from None
+        return result
+
+    def run_schema(self, text: str) -> None:
+        """Run one schema statement in a transaction of its own, as engines ask for."""
+        with told_errors(self.address), self.driver.session(database=self.database) as session:
+            session.run(text).consume()
+
+
+class _MetAnother(Exception):  # noqa: N818 - a signal between two functions here
+    def __init__(self, problem: ConstraintError) -> None:
+        self.problem = problem
+        super().__init__()

@@ -1,0 +1,72 @@
+"""What the driver raises, told as this package's errors: one line, with the address, never a password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    DriverError,
+    Neo4jError,
+    ServiceUnavailable,
+    SessionExpired,
+)
+
+from chronofy_kg.errors import ChronofyError, StoreAuthError, StoreError, StoreUnavailableError
+from chronofy_kg.store.address import StoreAddress
+
+__all__ = ["StaleSnapshotError", "engine_message", "told_errors"]
+
+
+_LONGEST = 400
+
+
+class StaleSnapshotError(StoreError):
+    """The store moved on since the caller's snapshot: refresh it and plan the write again.
+
+    Attributes:
+        expected: the sequence number that the caller knew.
+        current: the sequence number of the store.
+    """
+
+    def __init__(self, tenant: str, expected: int, current: int) -> None:
+        self.expected, self.current = expected, current
+        super().__init__(
+            f"tenant {tenant!r} is at change {current}, the snapshot at {expected}: refresh it and plan again"
+        )
+
+
+def engine_message(problem: Exception) -> str:
+    """Return what the engine said, in one line of bounded length (it may repeat the query)."""
+    text = " ".join(str(getattr(problem, "message", None) or problem).split())
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+@contextmanager
+def told_errors(address: StoreAddress) -> Iterator[None]:
+    """Raise what the driver raises as this package's errors."""
+    try:
+        yield
+    except ChronofyError:
+        raise
+    except AuthError:
+        who = f"user {address.user!r}" if address.user else "a login without a user"
+        raise StoreAuthError(
+            f"{address.shown} refuses {who}: check user and password (CHRONOFY_KG_USER, CHRONOFY_KG_PASSWORD)"
+        ) from None
+    except (ServiceUnavailable, SessionExpired, OSError) as problem:
+        raise StoreUnavailableError(
+            f"the graph store at {address.shown} cannot be reached: {engine_message(problem)}"
+        ) from None
+    except ClientError as problem:
+        if "DatabaseNotFound" in (problem.code or ""):
+            raise StoreUnavailableError(
+                f"the graph store at {address.shown} has no database {address.database!r}"
+            ) from None
+        raise StoreError(
+            f"the graph store at {address.shown} refused: {engine_message(problem)}"
+        ) from problem
+    except (DriverError, Neo4jError) as problem:
+        raise StoreError(f"the graph store at {address.shown} failed: {engine_message(problem)}") from problem

@@ -1,0 +1,172 @@
+"""GraphStore: the one door to the graph, for every engine that speaks Bolt.
+
+It only opens and closes, and names what can be done; the work is in the modules beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from chronofy_kg.facts import FactTable, StringPool
+from chronofy_kg.facts.plan import Plan
+from chronofy_kg.store import catalog, rulegraph
+from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.connection import Connection
+from chronofy_kg.store.facts import Changes, Written, position, read_changes, read_table, write_plan
+from chronofy_kg.store.materialise import Many
+from chronofy_kg.store.migrate import migrate
+from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
+
+__all__ = ["GraphStore"]
+
+_NAMED_ROWS = 100_000
+
+
+class GraphStore:
+    """An open graph store; use `open`, and close it or use it in a with statement. Thread safe.
+
+    Args:
+        connection: an open connection.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @classmethod
+    def open(cls, address: StoreAddress) -> Self:
+        """Connect, verify, and bring the schema up to date.
+
+        Raises:
+            StoreUnavailableError: the address is wrong or nothing answers there.
+            StoreAuthError: user or password is wrong.
+            MigrationError: the store has a newer or an altered schema.
+        """
+        connection = Connection(address)
+        try:
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return cls(connection)
+
+    def close(self) -> None:
+        """Close the store; the embedded engine ends when nobody uses it any more."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def address(self) -> StoreAddress:
+        """Where the store is."""
+        return self._connection.address
+
+    # Assertions and facts
+
+    def sequence(self, tenant: str) -> tuple[int, int]:
+        """Return a tenant's last sequence number and when it was recorded (us); (0, 0) for a new tenant."""
+        at = position(self._connection, tenant)
+        return at.sequence, at.recorded_at
+
+    def read(self, tenant: str, pool: StringPool | None = None) -> tuple[FactTable, int]:
+        """Return all assertions of a tenant, retired ones included, and the sequence number of that state.
+
+        They come as they were told, in order of recorded_at and then of the row in its load.
+        """
+        table, at = read_table(self._connection, tenant, pool)
+        return table, at.sequence
+
+    def changes(self, tenant: str, since: int, pool: StringPool | None = None) -> Changes:
+        """Return what was added and retired after a sequence number; see `Changes.apply`."""
+        return read_changes(self._connection, tenant, since, pool)
+
+    def write(
+        self, tenant: str, known: FactTable, plan: Plan, many: Many, expected: int, now_us: int
+    ) -> Written:
+        """Write a plan in one transaction, with the facts that follow from it.
+
+        Args:
+            tenant: whose facts they are.
+            known: every assertion of the tenant as of `expected`.
+            plan: what to add and retire; at most some thousand rows at a time.
+            many: bool[n] of a table: whether each row's fact type has cardinality `many`.
+            expected: the sequence number of `known`.
+            now_us: the caller's clock; recorded_at is this, or 1 us after the last write where that is later.
+
+        Raises:
+            StaleSnapshotError: the tenant is not at `expected`; nothing was written.
+        """
+        return write_plan(self._connection, tenant, known, plan, many, expected, now_us)
+
+    # What is kept beside the facts
+
+    def write_fact_types(self, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
+        """Write fact types: maps with a `name` and scalars or lists; None removes a property."""
+        catalog.write_fact_types(self._connection, tenant, types)
+
+    def read_fact_types(self, tenant: str) -> list[dict[str, Any]]:
+        """Return the fact types that were written, by name."""
+        return catalog.read_fact_types(self._connection, tenant)
+
+    def write_spec(self, tenant: str, name: str, text: str, now_us: int) -> int:
+        """Store a spec file and return its version; the newest text again is no new version."""
+        return catalog.write_spec(self._connection, tenant, name, text, now_us)
+
+    def read_specs(self, tenant: str) -> list[dict[str, Any]]:
+        """Return every version of every spec file: name, version, hash, text, recorded_at_us."""
+        return catalog.read_specs(self._connection, tenant)
+
+    def write_answer(
+        self, tenant: str, answer: str, body: Mapping[str, Any], used: Sequence[tuple[str, float]]
+    ) -> None:
+        """Store an answer with the (fact id, validity) pairs that it used; the same id again replaces it."""
+        catalog.write_answer(self._connection, tenant, answer, body, used)
+
+    def read_answer(self, tenant: str, answer: str) -> dict[str, Any] | None:
+        """Return the JSON form of an answer, None for an unknown id."""
+        return catalog.read_answer(self._connection, tenant, answer)
+
+    def write_rule_graph(
+        self,
+        tenant: str,
+        nodes: Sequence[Mapping[str, Any]],
+        edges: Sequence[Mapping[str, Any]],
+        instances: Iterable[tuple[str, str]],
+    ) -> None:
+        """Replace a tenant's rule graph: nodes, edges, and (fact id, node id) pairs."""
+        rulegraph.write_rule_graph(self._connection, tenant, nodes, edges, instances)
+
+    def read_rule_graph(
+        self, tenant: str
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[tuple[str, str]]]:
+        """Return nodes, edges and (fact id, node id) pairs of a tenant's rule graph."""
+        return rulegraph.read_rule_graph(self._connection, tenant)
+
+    # Queries
+
+    def cypher(
+        self,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        row_limit: int = DEFAULT_ROWS,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> CypherResult:
+        """Run one reading statement; nothing that it does can stay.
+
+        Raises:
+            ReadOnlyError: it is not a reading statement.
+            LimitError: it took longer than `timeout_s` seconds.
+            QueryError: the engine does not understand it.
+        """
+        return run_read_only(self._connection, text, parameters, row_limit, timeout_s)
+
+    def named(self, name: str, /, **parameters: Any) -> CypherResult:
+        """Run a query of ``cypher/queries`` by its name; QueryError for an unknown one."""
+        return run_read_only(self._connection, named_text(name), parameters, _NAMED_ROWS)

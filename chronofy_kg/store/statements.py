@@ -1,0 +1,64 @@
+"""The Cypher of this package, read from ``cypher/``, and how long lists of parameters are cut into pieces.
+
+No statement is ever put together from data: a file's text goes to the engine as it is, values are parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from chronofy_kg.errors import InputError
+from chronofy_kg.resources import data_text
+from chronofy_kg.store.rows import Columns
+
+__all__ = ["MAX_ROWS", "chunks", "statement"]
+
+MAX_ROWS = 2_500
+# A Bolt message of the embedded engine may have 16 MB; a value that is no text takes at most 9 bytes.
+_MAX_BYTES = 4_000_000
+_LARGEST_BYTES = 15_000_000
+_VALUE_BYTES = 9
+
+
+@lru_cache(maxsize=256)
+def statement(name: str) -> str:
+    """Return the text of ``cypher/store/NAME.cypher`` without its comments at the top."""
+    lines = data_text("cypher", "store", name + ".cypher").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("//"))
+
+
+def chunks(columns: Columns) -> Iterator[dict[str, list[Any] | None]]:
+    """Cut columns of one length into pieces that fit into a message.
+
+    Raises:
+        InputError: one row alone is too large.
+    """
+    count = len(next(iter(columns.values())))
+    begin = size = 0
+    for row in range(count):
+        weight = sum(_weight(column[row]) for column in columns.values())
+        if weight > _LARGEST_BYTES:
+            raise InputError(f"a row of {weight} bytes is too large: the store takes {_LARGEST_BYTES}")
+        if row > begin and (size + weight > _MAX_BYTES or row - begin == MAX_ROWS):
+            yield _piece(columns, begin, row)
+            begin, size = row, 0
+        size += weight
+    if begin < count:
+        yield _piece(columns, begin, count)
+
+
+def _piece(columns: Columns, begin: int, end: int) -> dict[str, list[Any] | None]:
+    """Return some rows; a column without any value is sent as null, since ``null[i]`` is null too."""
+    piece = {name: column[begin:end] for name, column in columns.items()}
+    return {name: column if any(v is not None for v in column) else None for name, column in piece.items()}
+
+
+def _weight(value: Any) -> int:
+    if isinstance(value, str):
+        # Cheap and never too small: a character takes at most four bytes in UTF-8.
+        return _VALUE_BYTES + len(value) * (1 if value.isascii() else 4)
+    if isinstance(value, list):
+        return _VALUE_BYTES + sum(_weight(item) for item in value)
+    return _VALUE_BYTES

@@ -1,0 +1,4 @@
+// Store a new version of a spec file.
+CREATE (:Spec {
+  tenant: $tenant, name: $name, version: $version, hash: $hash, text: $text, recorded_at_us: $recorded_at_us
+})

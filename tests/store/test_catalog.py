@@ -1,0 +1,99 @@
+"""Fact types, specs, answers and the rule graph: the same on every engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chronofy_kg.store import GraphStore
+
+pytestmark = pytest.mark.engine
+
+
+def test_fact_types_come_back_as_written(store: GraphStore, tenant: str) -> None:
+    rows: list[dict[str, Any]] = [
+        {"name": "b", "kind": "numeric", "beta": 0.1, "beta_high": None, "warnings": [], "version": 1},
+        {"name": "a", "kind": "event", "beta": 0.0, "warnings": ["few data", "span"], "declared": True},
+    ]
+    store.write_fact_types(tenant, rows)
+    assert store.read_fact_types(tenant) == sorted(rows, key=lambda row: row["name"])
+    store.write_fact_types(tenant, [{"name": "b", "beta": None, "beta_high": 2.5}])
+    assert store.read_fact_types(tenant)[1] == rows[0] | {"beta": None, "beta_high": 2.5}
+
+
+def test_facts_hang_on_the_type_that_is_declared(
+    store: GraphStore, tenant: str, ledger: Any, told: Any
+) -> None:
+    store.write_fact_types(tenant, [{"name": "egfr", "beta": 0.25}])
+    ledger.load(told(predicate="egfr", value=1.0), told(predicate="seen", value=1.0))
+    counted = store.named("types_and_counts", tenant=tenant).rows
+    assert [[row[0], row[2], row[4]] for row in counted] == [["egfr", 0.25, 1], ["seen", None, 1]]
+    # A type that only facts told of was never written.
+    assert [row["name"] for row in store.read_fact_types(tenant)] == ["egfr"]
+
+
+def test_specs_are_versioned_by_their_text(store: GraphStore, tenant: str) -> None:
+    assert store.write_spec(tenant, "usual", "spec a: G v >= 0.5", 10) == 1
+    assert store.write_spec(tenant, "usual", "spec a: G v >= 0.5", 20) == 1
+    assert store.write_spec(tenant, "usual", "spec a: G v >= 0.6", 30) == 2
+    assert store.write_spec(tenant, "usual", "spec a: G v >= 0.5", 40) == 3
+    assert store.write_spec(tenant, "other", "", 50) == 1
+    found = [(row["name"], row["version"], row["recorded_at_us"]) for row in store.read_specs(tenant)]
+    assert found == [("other", 1, 50), ("usual", 1, 10), ("usual", 2, 30), ("usual", 3, 40)]
+    assert store.read_specs(tenant)[1]["text"] == "spec a: G v >= 0.5"
+    assert store.read_specs(tenant)[1]["hash"] == store.read_specs(tenant)[3]["hash"]
+
+
+def test_an_answer_keeps_its_body_and_the_facts_it_used(
+    store: GraphStore, tenant: str, ledger: Any, told: Any
+) -> None:
+    ledger.load(told(value="a"), told(value="b", valid_from=5))
+    facts = [row[0] for row in store.named("history", tenant=tenant, entity="x", predicate="p").rows]
+    body = {"id": "q1", "verdict": "supported", "answer": "caf\u00e9 \u2028", "confidence": 0.1 + 0.2}
+    store.write_answer(tenant, "q1", body, [(facts[0], 0.5), (facts[1], 0.25)])
+    assert store.read_answer(tenant, "q1") == body
+    assert store.read_answer(tenant, "q2") is None
+    assert store.read_answer("somebody-else", "q1") is None
+    store.write_answer(tenant, "q1", body | {"verdict": "reacquire"}, [(facts[1], 0.75)])
+    assert store.read_answer(tenant, "q1") == body | {"verdict": "reacquire"}
+    used = store.cypher(
+        "MATCH (:Answer {tenant: $tenant, id: 'q1'})-[u:USED]->(f:Fact) RETURN f.id, u.validity",
+        {"tenant": tenant},
+    )
+    assert used.rows == [[facts[1], 0.75]]
+
+
+def test_the_rule_graph_is_replaced_as_a_whole(
+    store: GraphStore, tenant: str, ledger: Any, told: Any
+) -> None:
+    assert store.read_rule_graph(tenant) == ([], [], [])
+    ledger.load(told(value="a"), told(value="b", valid_from=5))
+    facts = [row[0] for row in store.named("history", tenant=tenant, entity="x", predicate="p").rows]
+    nodes = [
+        {
+            "id": f"n{number}",
+            "subject_category": "person",
+            "predicate": "p",
+            "object_category": "",
+            "support": 2,
+        }
+        for number in range(3)
+    ]
+    edges = [
+        {"source": "n0", "target": "n1", "roles": "s=s", "support": 3, "confidence": 0.75, "lag": 1.5,
+         "bits": 12.5, "beta": 0.1, "gap_histogram": [1, 2, 0], "gap_bounds": [0.5, 1.0]},
+        {"source": "n0", "target": "n1", "roles": "s=o", "support": 1, "confidence": 0.25, "lag": 0.0,
+         "bits": 1.5, "beta": 0.2, "gap_histogram": [], "gap_bounds": []},
+    ]  # fmt: skip
+    store.write_rule_graph(tenant, nodes, edges, [(facts[0], "n0"), (facts[1], "n1")])
+    found_nodes, found_edges, found_instances = store.read_rule_graph(tenant)
+    assert found_nodes == nodes
+    assert sorted(found_edges, key=lambda edge: -edge["bits"]) == edges
+    assert found_instances == sorted([(facts[0], "n0"), (facts[1], "n1")])
+    rows = store.named("rule_edges", tenant=tenant, limit=10).rows
+    assert [row[8] for row in rows] == [12.5, 1.5]
+    store.write_rule_graph(tenant, nodes[2:], [], [(facts[1], "n2")])
+    assert store.read_rule_graph(tenant) == (nodes[2:], [], [(facts[1], "n2")])
+    left = store.cypher("MATCH (n:RuleNode {tenant: $tenant}) RETURN count(n)", {"tenant": tenant})
+    assert left.rows == [[1]]
