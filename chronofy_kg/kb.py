@@ -33,7 +33,7 @@ from chronofy_kg.decay.learn import learn_types, types_seen
 from chronofy_kg.errors import QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import plan_load
+from chronofy_kg.facts.plan import key_codes, plan_load
 from chronofy_kg.facts.readers import RowError, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
 from chronofy_kg.retrieval.corpus import Corpus
@@ -183,8 +183,10 @@ class KnowledgeBase:
         """Write rows in batches; return how many were added, known already, and corrected."""
         catalog = self._catalog()
         added = unchanged = corrected = 0
+        # A key's statements in one batch, in their order: its facts are then written once.
+        order = np.argsort(key_codes(told), kind="stable")
         for start in range(0, len(told), _BATCH):
-            batch = told.take(np.arange(start, min(start + _BATCH, len(told))))
+            batch = told.take(order[start : start + _BATCH])
             many = catalog.many(batch)
             plan = self._snapshot.write(
                 partial(plan_load, incoming=batch, many=many), catalog.many, self._now
@@ -357,7 +359,6 @@ class KnowledgeBase:
         if pattern is not None:
             found = found_by_pattern(table, catalog, pattern, moment, tau=least, limit=limit, history=history)
         else:
-            self._corpus.update(table)
             found = found_by_question(
                 table, catalog, question or "", self._corpus, moment,
                 tau=least, gate=self.settings.gate, mode=mode, limit=limit, history=history,

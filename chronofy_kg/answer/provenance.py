@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 __all__ = ["provenance_of"]
 
@@ -38,7 +39,9 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
             "@id": identity,
             "@type": "prov:Entity",
             "wasGeneratedBy": activity,
-            "wasDerivedFrom": [f"ckg:fact/{fact}" for fact in used],
+            "wasDerivedFrom": [
+                _fact(fact["id"]) for fact in answer["facts"] if fact["id"] in used and "sources" in fact
+            ],
             "ckg:verdict": answer["verdict"],
         },
         {
@@ -48,15 +51,15 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
             "knownAt": answer["known_at"],
             "ckg:spec": spec.get("name"),
             "ckg:specVersion": spec.get("version"),
-            "used": [f"ckg:fact/{fact}" for fact in used],
+            "used": [_fact(fact) for fact in used],
         },
     ]
     sources: set[str] = set()
     told = {fact["id"]: fact for fact in answer["facts"] if "sources" in fact}
     for fact in used:
-        node: dict[str, Any] = {"@id": f"ckg:fact/{fact}", "@type": "prov:Entity"}
+        node: dict[str, Any] = {"@id": _fact(fact), "@type": "prov:Entity"}
         if fact in told:
-            names = [f"ckg:source/{s['id']}" for s in told[fact]["sources"] if s["id"]]
+            names = [f"ckg:source/{quote(s['id'], safe='')}" for s in told[fact]["sources"] if s["id"]]
             sources.update(names)
             node |= {
                 "generatedAtTime": told[fact]["recorded_at"],
@@ -67,3 +70,7 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
         graph.append(node)
     graph += [{"@id": name, "@type": "prov:Agent"} for name in sorted(sources)]
     return {"@context": _CONTEXT, "@graph": graph}
+
+
+def _fact(fact: str) -> str:
+    return f"ckg:fact/{quote(fact, safe='')}"

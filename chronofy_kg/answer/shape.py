@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from chronofy_kg.answer.model import Answer, AnswerStep
+from chronofy_kg.answer.model import Answer, AnswerStep, NamedFact
 from chronofy_kg.answer.reacquire import Target
 from chronofy_kg.facts.model import Fact, Validity
 from chronofy_kg.facts.time import format_instant
@@ -69,7 +69,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "confidence": finite(answer.confidence),
         "valid_until": None if answer.valid_until is None else format_instant(answer.valid_until),
         "steps": [_step(step, answer) for step in answer.steps],
-        "facts": [_named(fact) if answer.withheld else fact_as_json(fact) for fact in answer.facts],
+        "facts": [_fact(fact, answer.withheld) for fact in answer.facts],
         "context": list(answer.context),
         "bound": bound
         and {"value": bound.value, "low": bound.low, "high": bound.high, "weakest": bound.weakest},
@@ -100,8 +100,10 @@ def _step(step: AnswerStep, answer: Answer) -> dict[str, Any]:
     return shown | ({"uses": list(step.uses)} if step.uses else {})
 
 
-def _named(fact: Fact) -> dict[str, Any]:
-    return {"id": fact.id, "subject": fact.subject, "predicate": fact.predicate}
+def _fact(fact: Fact | NamedFact, withheld: bool) -> dict[str, Any]:
+    if withheld or isinstance(fact, NamedFact):
+        return {"id": fact.id, "subject": fact.subject, "predicate": fact.predicate}
+    return fact_as_json(fact)
 
 
 def _target(target: Target, answer: Answer) -> dict[str, Any]:

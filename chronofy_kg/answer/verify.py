@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chronofy_kg.answer.judge import Judge, bound_of
-from chronofy_kg.answer.model import Answer, AnswerStep, Verdict, name_fact
+from chronofy_kg.answer.judge import Judge, bound_of, ruling
+from chronofy_kg.answer.model import Answer, AnswerStep, name_fact
 from chronofy_kg.answer.reacquire import targets, valid_until
-from chronofy_kg.answer.trace import Cited, TraceStep, signals
+from chronofy_kg.answer.trace import Cited, Evidence, TraceStep
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.model import Validity
 
@@ -67,21 +67,20 @@ def verify(
     rho = judge.rho(steps)
     if rho.vacuous or not cited:
         return replace(base, steps=shown)
-    verdict: Verdict = "reacquire" if rho.value < 0 else "boundary" if rho.value == 0 else "supported"
-    fails = verdict == "reacquire"
     bound = bound_of(steps)
-    without = any(not step.cited and not step.uses for step in steps)
-    if bound is not None and without:
-        bound = replace(bound, value=0.0, low=0.0, high=0.0)
+    verdict = ruling(rho, bound)
+    fails = verdict == "reacquire"
+    withheld = fails and judge.on_fail == "withhold"
+    held = {c.fact.id: c.fact for s in steps for c in s.cited if c.fact and c.counts}
     return replace(
         base,
         verdict=verdict,
-        withheld=fails and judge.on_fail == "withhold",
-        text=None if fails else "\n".join(step.text for step in steps if step.text),
+        withheld=withheld,
+        text=None if withheld else "\n".join(step.text for step in steps if step.text),
         confidence=None if bound is None else bound.value,
         valid_until=valid_until(steps, judge, at) if verdict == "supported" else None,
         steps=shown,
-        facts=() if fails else tuple({c.fact.id: c.fact for s in steps for c in s.cited if c.fact}.values()),
+        facts=() if withheld else tuple(held.values()),
         bound=bound,
         rho=rho,
         reacquire=targets(steps, judge, lag) if fails else (),
@@ -100,7 +99,8 @@ def _check(given: Sequence[GivenStep]) -> None:
 
 
 def _shown(steps: Sequence[TraceStep]) -> tuple[AnswerStep, ...]:
-    ends = [signals(steps, which=which)["validity"] for which in ("value", "low", "high")]
+    evidence = Evidence.of(steps)
+    ends = [evidence.signals(which=which)["validity"] for which in ("value", "low", "high")]
     return tuple(
         AnswerStep(
             step.text,

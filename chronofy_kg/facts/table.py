@@ -258,8 +258,10 @@ class TableBuilder:
         intern = self.pool.add
         kind, number, text = _split(row)
         meta = json.dumps(dict(row.meta), sort_keys=True, ensure_ascii=False) if row.meta else None
-        strings = (row.subject, row.predicate, row.object, text, row.unit, row.datatype, row.lang,
-                   row.type or row.predicate, row.source, row.content, meta)  # fmt: skip
+        # An empty qualifier says nothing: it is the same as an absent one.
+        strings = (row.subject, row.predicate, row.object, text, row.unit or None, row.datatype or None,
+                   row.lang or None, row.type or row.predicate, row.source or None, row.content,
+                   meta)  # fmt: skip
         self._codes.extend((self._tenant, *map(intern, strings)))
         self._kinds.append(kind)
         self._numbers.append(number)

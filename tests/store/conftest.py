@@ -24,8 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _load_deploy() -> ModuleType:
-    """Load deploy/neo4j.py under a name of its own: its file is called like the driver's package."""
-    spec = importlib.util.spec_from_file_location("chronofy_deploy_neo4j", ROOT / "deploy" / "neo4j.py")
+    """Load the launcher of deploy/, which is no package."""
+    spec = importlib.util.spec_from_file_location(
+        "chronofy_deploy_neo4j", ROOT / "deploy" / "neo4j_server.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

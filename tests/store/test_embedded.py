@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -137,6 +138,20 @@ def _sequence(store: GraphStore) -> int:
         return store.sequence("t")[0]
     except StoreUnavailableError:
         return -1
+
+
+@pytest.mark.engine
+def test_a_folder_that_is_removed_and_made_anew_is_another_store(folder: Path) -> None:
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=600.0)) as store:
+        first = store._connection.embedded
+        assert first is not None
+        store.write_spec("t", "old", "text", 1)
+    shutil.rmtree(folder)
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=1.0)) as store:
+        assert store.read_specs("t") == []
+        assert wait_until(lambda: not is_running(first.keeper_pid) and not is_running(first.engine_pid))
+        # The old keeper went without touching what is not its own.
+        assert (folder / "engine" / keeper.ENDPOINT_FILE).exists()
 
 
 @pytest.mark.engine

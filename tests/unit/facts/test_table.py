@@ -345,3 +345,13 @@ def test_string_pool():
     assert pool.canonical(np.array([0, 1, 2, -1], dtype=np.int32)).tolist() == [0, 2, 2, -1]
     assert StringPool().canonical(np.array([-1, -1], dtype=np.int32)).tolist() == [-1, -1]
     assert len(pool) == 3
+
+
+@pytest.mark.parametrize("name", ["unit", "datatype", "lang", "source"])
+def test_an_empty_qualifier_is_an_absent_one(name):
+    builder = TableBuilder()
+    for given in ("", None):
+        builder.add(dataclasses.replace(told("a"), **{name: given}))
+    table = builder.build()
+    assert table.ids[0].tolist() == table.ids[1].tolist()
+    assert getattr(table, name).tolist() == [-1, -1]
