@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 __all__ = ["provenance_of"]
 
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
 _CONTEXT = {
     "prov": "http://www.w3.org/ns/prov#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -59,7 +59,7 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
     for fact in used:
         node: dict[str, Any] = {"@id": _fact(fact), "@type": "prov:Entity"}
         if fact in told:
-            names = [f"ckg:source/{quote(s['id'], safe='')}" for s in told[fact]["sources"] if s["id"]]
+            names = [f"ckg:source/{_quoted(s['id'])}" for s in told[fact]["sources"] if s["id"]]
             sources.update(names)
             node |= {
                 "generatedAtTime": told[fact]["recorded_at"],
@@ -73,4 +73,9 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fact(fact: str) -> str:
-    return f"ckg:fact/{quote(fact, safe='')}"
+    return f"ckg:fact/{_quoted(fact)}"
+
+
+def _quoted(name: str) -> str:
+    """Return a name as part of an IRI: what may not stand in one is percent-encoded (RFC 3986, 2.1)."""
+    return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in name.encode("utf-8", "surrogatepass"))

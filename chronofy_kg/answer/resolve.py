@@ -42,11 +42,19 @@ def resolve(
     homes = _homes(view, rows, set(ids))
     periods = {view.history.id(i): i for i in range(len(view.history))}
     holding = {table.statement(row): i for i, row in enumerate(view.winner.tolist())}
-    return {i: _cited(i, view, homes.get(i), periods.get(i), holding) for i in ids}
+    asked = np.asarray(sorted(periods[i] for i in set(ids) & periods.keys()), dtype=np.int64)
+    # One view of every period that is asked for: a fact that holds no more is shown as it was.
+    told = weigh(view.history, asked, catalog, moment)
+    return {i: _cited(i, view, homes.get(i), periods.get(i), holding, told) for i in ids}
 
 
 def _cited(
-    cited_id: str, view: View, home: _Home | None, period: int | None, holding: Mapping[tuple[str, ...], int]
+    cited_id: str,
+    view: View,
+    home: _Home | None,
+    period: int | None,
+    holding: Mapping[tuple[str, ...], int],
+    told: View,
 ) -> Cited:
     """Return one id as cited, given its home and its period in the fold, where it has them."""
     if home is None and period is None:
@@ -57,7 +65,8 @@ def _cited(
         return cite(view, held, cited_id)
     # The period in which a value came back has no home of its own.
     status = home.status if home is not None else _of_period(view, period or 0)
-    return not_counting(cited_id, status, None if period is None else _shown(view, period))
+    shown = None if period is None else told.fact(int(np.searchsorted(told.facts, period)))
+    return not_counting(cited_id, status, shown)
 
 
 def _of_period(view: View, period: int) -> CitedStatus:
@@ -66,10 +75,6 @@ def _of_period(view: View, period: int) -> CitedStatus:
     if history.start[period] > view.moment.at:
         return "not_yet_valid"
     return "superseded" if history.superseded_by[period] >= 0 else "expired"
-
-
-def _shown(view: View, period: int) -> Fact:
-    return weigh(view.history, np.asarray([period]), view.catalog, view.moment).fact(0)
 
 
 def find_fact(

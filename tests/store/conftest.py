@@ -52,7 +52,7 @@ def address(
         return
     reason = deploy.missing()
     if reason is not None:
-        required = os.environ.get("CI") == "true" or os.environ.get("CHRONOFY_KG_REQUIRE_NEO4J") == "1"
+        required = os.environ.get("CI") == "true" or os.environ.get("REQUIRE_NEO4J") == "1"
         (pytest.fail if required else pytest.skip)(f"no Neo4j: {reason}")
     server = deploy.start(folder)
     try:

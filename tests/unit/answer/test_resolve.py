@@ -120,14 +120,14 @@ def test_a_fact_is_found_in_any_period() -> None:
 
 def test_thousands_of_ids_over_thousands_of_keys_take_seconds() -> None:
     builder = TableBuilder()
-    for number in range(4_000):
+    for number in range(2_000):
         builder.add(told(f"p{number}", "weight", number, "2026-01-01"))
         builder.add(told(f"p{number}", "weight", number + 1, "2026-02-01"))
     table = builder.build()
     ids = [home(table, row) for row in range(len(table))]
-    keys = [(f"p{number}", "weight") for number in range(4_000)]
+    keys = [(f"p{number}", "weight") for number in range(2_000)]
     begun = time.process_time()
     found = resolve(table, TYPES, Moment(us("2026-03-01"), LATER), ids, keys)
-    assert time.process_time() - begun < 10
+    assert time.process_time() - begun < 5
     assert [found[one].status for one in ids[:2]] == ["superseded", "in_force"]
-    assert sum(one.counts for one in found.values()) == 4_000
+    assert sum(one.counts for one in found.values()) == 2_000
