@@ -28,9 +28,11 @@ def main() -> int:
     parser.add_argument("--home", type=Path, required=True, help="folder of data, logs and settings")
     home = parser.parse_args().home.expanduser().resolve()
     console, notes = Console(), Console(stderr=True)
-    notes.print("Starting Neo4j; the first start fetches its jars from Maven Central (about 150 MB)")
+    notes.print("Bringing up Neo4j; the first start fetches its jars from Maven Central (about 150 MB)")
     try:
-        server = neo4j_server.start(home)
+        running = neo4j_server.read_state(home)
+        alive = running is not None and neo4j_server.is_alive(running)
+        server = running if alive else neo4j_server.start(home)
         settings = load_settings(
             uri=server.uri, user=neo4j_server.USER, password=server.password, data=home / "chronofy-data"
         )

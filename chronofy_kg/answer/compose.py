@@ -32,6 +32,7 @@ class Found:
         excluded: how many matches were left out, by reason.
         shown: further facts to list, such as the ended ones of a history.
         tau: the knowledge filter that was applied.
+        notes: what a reader must know of how the question was read.
     """
 
     stated: tuple[Cited, ...]
@@ -40,6 +41,7 @@ class Found:
     excluded: Mapping[str, int]
     shown: tuple[Fact, ...] = ()
     tau: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,7 @@ def compose(found: Found, judge: Judge, *, answer_id: str, at: int, known_at: in
         id=answer_id, at=at, known_at=known_at, verdict="insufficient_evidence", withheld=True, partial=False,
         text=None, confidence=None, valid_until=None, steps=(), facts=(), context=found.context, bound=None,
         rho=None, spec=judge.name, spec_version=judge.version, reacquire=(), excluded=found.excluded,
+        notes=found.notes,
     )  # fmt: skip
     stated = [_Statement.of(cited, judge, below_tau=False) for cited in found.stated]
     removed = [_Statement.of(cited, judge, below_tau=True) for cited in found.removed]

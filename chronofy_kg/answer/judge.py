@@ -188,16 +188,20 @@ def judge_from(
     params: Mapping[str, float] | None = None,
     version: int | None = None,
 ) -> Judge:
-    """Return the judge of a spec of a file: the one named, or the only or last one.
+    """Return the judge of a spec of a file: the one named, else the only one, else `answer_valid`.
 
     Raises:
-        QueryError: there is no such spec or param, or it names signals that a trace does not have.
+        QueryError: there is no such spec or param, several to choose from, or signals that a trace does not
+            have.
     """
     if not file.specs:
         raise QueryError("the spec file declares no spec; add one, like: spec fresh: G validity >= 0.5")
     if name is not None and name not in file.specs:
         raise QueryError(f"no spec {name!r} in this file; it has {', '.join(file.specs)}")
-    spec = file.specs[name] if name is not None else list(file.specs.values())[-1]
+    if name is None and len(file.specs) > 1 and DEFAULT_SPEC not in file.specs:
+        raise QueryError(f"the file has several specs; name one of {', '.join(file.specs)}, like PACK.SPEC")
+    usual = DEFAULT_SPEC if DEFAULT_SPEC in file.specs else next(iter(file.specs))
+    spec = file.specs[usual if name is None else name]
     unknown = sorted(set(params or {}) - set(file.params))
     if unknown:
         names = ", ".join(file.params) or "none"

@@ -75,6 +75,7 @@ class Answer:
     reacquire: tuple[Target, ...]
     excluded: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(EXCLUSIONS, 0))
     named: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def name_fact(fact: Fact) -> str:
@@ -90,7 +91,8 @@ def state_fact(fact: Fact) -> str:
     if not fact.type_declared and fact.beta_from == "prior":
         parts.append(f"type {fact.type} is undeclared: prior rate")
     if fact.contradicts:
-        parts.append(f"contradicted by {len(fact.contradicts)} other statement(s) of the same date")
+        others = "; ".join(f"{c.said} by {', '.join(c.sources) or 'no source'}" for c in fact.contradicts)
+        parts.append(f"contradicted by: {others}")
     link = " " if fact.object is not None else ": "
     return f"{fact.subject} {fact.predicate}{link}{said}{unit} ({', '.join(parts)})"
 

@@ -32,6 +32,7 @@ __all__ = ["Cut", "cut", "found_by_pattern", "found_by_question", "matching_rows
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # A fact answers a question if it is at least this share as relevant as the best one, removed ones included.
+_DATED = "a date in a question is not read: ask as of an instant with `at`"
 _STATED_SHARE = 0.8
 # Cosine from which a fact may answer a question of which it says no word.
 _ALIKE = 0.55
@@ -189,6 +190,7 @@ def found_by_question(
         excluded=_excluded(whole, matched, len(removed)),
         shown=_ended(view, whole_keys(table, view.winner[stated])) if history else (),
         tau=tau,
+        notes=(_DATED,) if sought.dated else (),
     )
 
 

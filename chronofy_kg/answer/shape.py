@@ -42,7 +42,10 @@ def fact_as_json(fact: Fact) -> dict[str, Any]:
         "recorded_at": format_instant(fact.recorded_at),
         "quality": finite(fact.quality),
         "superseded_by": fact.superseded_by,
-        "contradicts": list(fact.contradicts),
+        "contradicts": [other.id for other in fact.contradicts],
+        "contradictions": [
+            {"id": other.id, "said": other.said, "sources": list(other.sources)} for other in fact.contradicts
+        ],
         "sources": [
             {"id": s.id, "observed_at": format_instant(s.observed_at), "quality": finite(s.quality)}
             for s in fact.sources
@@ -83,6 +86,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         },
         "reacquire": [_target(target, answer) for target in answer.reacquire],
         "excluded": dict(answer.excluded),
+        "notes": list(answer.notes),
         "provenance": f"/v1/answers/{answer.id}/provenance",
     }
 

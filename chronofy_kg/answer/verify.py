@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from chronofy_kg.answer.judge import Judge, bound_of, ruling
 from chronofy_kg.answer.model import Answer, AnswerStep, name_fact
-from chronofy_kg.answer.reacquire import targets, valid_until
+from chronofy_kg.answer.reacquire import Target, targets, valid_until
 from chronofy_kg.answer.trace import Cited, Evidence, TraceStep
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.model import Validity
@@ -83,10 +83,22 @@ def verify(
         facts=() if withheld else tuple(held.values()),
         bound=bound,
         rho=rho,
-        reacquire=targets(steps, judge, lag) if fails else (),
+        reacquire=_mendable(steps, judge, lag) if fails else (),
         excluded=_excluded(cited),
         named={c.id: name_fact(c.fact) for c in cited.values() if c.fact},
     )
+
+
+def _mendable(steps: Sequence[TraceStep], judge: Judge, lag: int) -> tuple[Target, ...]:
+    """Return what to acquire again; where a step that nothing mends blocks all, what mends the others."""
+    whole = targets(steps, judge, lag)
+    if whole:
+        return whole
+    alone = [(i, [TraceStep(s.text, s.cited)]) for i, s in enumerate(steps) if s.cited]
+    found = [
+        replace(t, step=i) for i, step in alone if judge.rho(step).value < 0 for t in targets(step, judge, 1)
+    ]
+    return tuple({t.fact: t for t in reversed(found)}.values())[::-1]
 
 
 def _check(given: Sequence[GivenStep]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from chronofy_kg.decay.catalog import Rates, TypeCatalog
 from chronofy_kg.decay.validity import log_validity, validity
 from chronofy_kg.facts.history import History, believed_rows, fold
-from chronofy_kg.facts.model import Fact, Source, Validity, ValueKind, fact_id
+from chronofy_kg.facts.model import Contradiction, Fact, Source, Validity, ValueKind, fact_id
 from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import DAY_US
@@ -222,8 +222,13 @@ def _contested(history: History, facts: Rows) -> NDArray[np.bool_]:
     return result
 
 
-def _contradictions(history: History, number: int) -> tuple[str, ...]:
-    """Return the ids of the facts that state another value from the same instant on."""
+def _contradictions(history: History, number: int) -> tuple[Contradiction, ...]:
+    """Return the other values stated from the same instant on, with who states them."""
     table = history.table
-    rows = history.contradicting(number).tolist()
-    return tuple(sorted({fact_id(table.statement(row), int(table.valid_from[row])) for row in rows}))
+    said: dict[str, str] = {}
+    sources: dict[str, set[str]] = {}
+    for row in history.contradicting(number).tolist():
+        other = fact_id(table.statement(row), int(table.valid_from[row]))
+        said[other] = table.said(row)
+        sources.setdefault(other, set()).update(filter(None, [table.pool.get(int(table.source[row]))]))
+    return tuple(Contradiction(i, said[i], tuple(sorted(sources[i]))) for i in sorted(said))

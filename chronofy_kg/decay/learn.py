@@ -46,6 +46,7 @@ def learn_types(
     rows: Rows,
     catalog: TypeCatalog,
     names: Sequence[str] | None = None,
+    *,
     on_type: Callable[[str, int, int], None] | None = None,
 ) -> tuple[FactType, ...]:
     """Fit the rate of each fact type that rows use.
@@ -101,22 +102,29 @@ def _fit(table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog
 
 
 def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit | None:
-    """Fit the exit rate on the periods in which values held, up to the last observation of the type."""
+    """Fit the exit rate on the periods in which values held.
+
+    A period that has not ended counts for as long as it was seen to hold: nobody watched it after that.
+    """
     until = int(table.observed_at[rows].max())
     ordered = np.sort(rows)
     history = fold(table, ordered, catalog.many(table.take(ordered)))
-    begun = history.start < until
-    if not begun.any():
+    if not len(history):
         return None
-    start, end = history.start[begun], history.end[begun]
-    same_value = _continues(history.value, history.key, history.end, history.start)[begun]
-    changed = (end <= until) & ~same_value
+    offsets, support = history.support(np.arange(len(history)))
+    seen = np.maximum.reduceat(table.observed_at[support], offsets[:-1])
+    goes_on = _continues(history.value, history.key, history.end, history.start)
+    changed = (history.end <= until) & ~goes_on
+    end = np.where(changed | goes_on, history.end, np.minimum(history.end, seen))
+    counts = history.start < np.minimum(end, until)
+    if not counts.any():
+        return None
     return fit_decay(
-        start.astype("datetime64[us]"),
-        subjects=table.pool.canonical(table.subject[history.winner[begun]]),
+        history.start[counts].astype("datetime64[us]"),
+        subjects=table.pool.canonical(table.subject[history.winner[counts]]),
         kind="categorical",
-        ends=np.minimum(end, until).astype("datetime64[us]"),
-        changed=changed,
+        ends=np.minimum(end, until)[counts].astype("datetime64[us]"),
+        changed=changed[counts],
         prior=catalog.priors.beta("categorical"),
     )
 

@@ -30,11 +30,14 @@ __all__ = ["Corpus", "Found", "State"]
 Floats = NDArray[np.float64]
 State = Literal["off", "missing", "loading", "ready"]
 _BATCH = 64
+_YEAR = re.compile(r"(1[5-9]|20|21)\d\d([-/]\d\d){0,2}")
 _SIGN = re.compile(r"[\W_]")
 _DIGITS = re.compile(r"\d+")
 # Share of the temporal part in [temporal ; semantic]: enough to part two readings of one text by their age.
 _TEMPORAL_WEIGHT = 0.1
 # A question asks for a predicate if it says at least this share of its words.
+_LEAST_SPOKEN = 0.51  # weighted share of the plain words of a question that a fact must say: most of them
+_SPACED = re.compile(r"\b([^\W\d_]+) +(\w*\d[\w-]*)\b")
 _LEAST_SHARE = 0.3
 # Capitalised words that name a time, not a thing.
 _CALENDAR = frozenset(
@@ -63,10 +66,11 @@ class Found:
         entity_codes: int64[e], canonical pool codes.
         asked: bool[n], whether the row's predicate is one that the question asks for; None where it says the
             words of none.
-        speaks: bool[n], whether the row says any word of the question that is no name; None where there is
-            none but such as ask for whatever is known.
+        speaks: bool[n], whether the row says most of the words of the question that are no names; None where
+            there is none but such as ask for whatever is known.
         foreign: bool[n], whether the row is about another identifier of the same family as one in the
             question: a statement about CVE-2020-2 that mentions CVE-2020-1 does not answer for it.
+        dated: whether the question speaks of a year, month or day of the week.
     """
 
     coverage: Floats
@@ -78,6 +82,7 @@ class Found:
     asked: NDArray[np.bool_] | None
     speaks: NDArray[np.bool_] | None
     foreign: NDArray[np.bool_]
+    dated: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +92,14 @@ class _Identifiers:
     Attributes:
         entity: the entities of each identifier, as a question says it.
         families: the numbers of the families ("cve").
+        signs: what stands between the name of each family and the rest: "-" in CVE-2020-1, ":" in patient:17.
         family: int64[e], the family of each entity, -1 for no identifier.
         subject, linked: int64[n], the subject and the object of each row among the entities, -1 for none.
     """
 
     entity: Mapping[str, list[int]]
     families: Mapping[str, int]
+    signs: Mapping[str, str]
     family: NDArray[np.int64]
     subject: NDArray[np.int64]
     linked: NDArray[np.int64]
@@ -190,6 +197,7 @@ class Corpus:
         with self._lock:
             index = self._follow(table)
             vectors, known = self._vectors, self._known.copy()
+        question = _joined(question, index.identifiers)
         units = query_units(question)
         mentions = index.names.find(question)
         called = {u.whole for u in units if u.name and not u.strict and u.whole not in _CALENDAR}
@@ -207,8 +215,9 @@ class Corpus:
             entities=mentions.weights,
             entity_codes=index.entity_codes,
             asked=_asked(index, units),
-            speaks=_speaks(index, units, mentions.terms | called),
+            speaks=_speaks(index, units, mentions.terms | called, mentions.weights > 0),
             foreign=_foreign(index.identifiers, units),
+            dated=any(u.whole in _CALENDAR or (u.number and _YEAR.fullmatch(u.whole)) for u in units),
         )
 
     def _question(self, question: str) -> NDArray[np.float32] | None:
@@ -257,13 +266,27 @@ def _index_of(table: FactTable) -> _Index:
 def _identifiers(names: Sequence[str], subject: NDArray[np.int64], linked: NDArray[np.int64]) -> _Identifiers:
     entity: dict[str, list[int]] = {}
     families: dict[str, int] = {}
+    signs: dict[str, str] = {}
     family = np.full(len(names), -1, dtype=np.int64)
     for number, name in enumerate(names):
         units = query_units(name) if any(c.isdigit() for c in name) else []
         if len(units) == 1 and units[0].strict:
             entity.setdefault(units[0].whole, []).append(number)
-            family[number] = families.setdefault(_family(units[0].whole), len(families))
-    return _Identifiers(entity, families, family, subject, linked)
+            head = _family(units[0].whole)
+            family[number] = families.setdefault(head, len(families))
+            if head.isalpha():
+                signs.setdefault(head, units[0].whole[len(head) : len(head) + 1])
+    return _Identifiers(entity, families, signs, family, subject, linked)
+
+
+def _joined(question: str, identifiers: _Identifiers) -> str:
+    """Return a question in which "patient 17" is written patient:17, as the entities are."""
+
+    def join(match: re.Match[str]) -> str:
+        sign = identifiers.signs.get(match[1].casefold())
+        return f"{match[1]}{sign}{match[2]}" if sign else match[0]
+
+    return _SPACED.sub(join, question)
 
 
 def _family(identifier: str) -> str:
@@ -287,8 +310,10 @@ def _asked(index: _Index, units: Sequence[Unit]) -> NDArray[np.bool_] | None:
     return asked
 
 
-def _speaks(index: _Index, units: Sequence[Unit], names: frozenset[str]) -> NDArray[np.bool_] | None:
-    """Return bool[n]: whether a row says any plain word of the question."""
+def _speaks(
+    index: _Index, units: Sequence[Unit], names: frozenset[str], mentioned: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Return bool[n]: whether a row says most of the plain words of the question, by their rarity."""
     plain = [
         u.whole
         for u in units
@@ -297,8 +322,10 @@ def _speaks(index: _Index, units: Sequence[Unit], names: frozenset[str]) -> NDAr
     ]  # fmt: skip
     if not plain:
         return None
-    spoken: NDArray[np.bool_] = index.words.score(" ".join(plain)).coverage > 0
-    return spoken
+    spoken: NDArray[np.bool_] = index.words.score(" ".join(plain)).coverage >= _LEAST_SPOKEN
+    # A row that links two entities of the question says what it is about, in whatever words.
+    linked = index.identifiers.linked
+    return spoken | (mentioned[index.identifiers.subject] & (linked >= 0) & mentioned[linked])
 
 
 def _foreign(identifiers: _Identifiers, units: Sequence[Unit]) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ from chronofy_kg.facts.rows import FIELDS, check_row
 __all__ = ["read_csv"]
 
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _LONGEST_NUMBER = 400  # digits; beyond, a double is infinite
 _BOM = "\ufeff"
@@ -184,6 +185,11 @@ def _typed(cell: str, field: str = "value") -> float | int | bool | str:
     if _NOT_FINITE.fullmatch(cell):
         raise FactFormatError(
             f"{field} is {cell}; leave the row out where there is no number", pointer=f"/{field}"
+        )
+    if _DECIMAL_COMMA.fullmatch(cell):
+        raise FactFormatError(
+            f"{field} {cell!r} may be a number with a decimal comma: write a point, or set datatype = string",
+            pointer=f"/{field}",
         )
     return {"true": True, "false": False}.get(cell, cell)
 

@@ -13,7 +13,7 @@ from support.facts import catalog_of, table_of, told, us
 from chronofy_kg.answer.view import Moment, build_view
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, from_declaration
-from chronofy_kg.facts.model import Assertion, fact_id
+from chronofy_kg.facts.model import Assertion, Contradiction, fact_id
 from chronofy_kg.facts.table import FactTable, TableBuilder
 from chronofy_kg.facts.time import DAY_US, OPEN_US
 
@@ -120,7 +120,8 @@ def test_contradictions_name_the_other_statement_and_only_of_the_same_instant() 
     view = build_view(table, catalog_of(weight=365.0), Moment(us("2026-01-02"), LATER))
     facts = {view.fact(i).subject: view.fact(i) for i in range(len(view))}
     assert facts["p"].value == 80
-    assert facts["p"].contradicts == (fact_id(table.statement(1), us("2026-01-01")),)
+    other = Contradiction(fact_id(table.statement(1), us("2026-01-01")), "90", ("b",))
+    assert facts["p"].contradicts == (other,)
     assert facts["q"].contradicts == ()
 
 

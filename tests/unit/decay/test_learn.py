@@ -63,7 +63,7 @@ def test_predicates_and_units_that_share_a_type_are_series_of_their_own() -> Non
         assert (found.beta_low, found.beta_high) == pytest.approx(alone.ci, rel=1e-6)
 
 
-def test_the_exit_rate_is_changes_over_exposure_up_to_the_last_observation_of_the_type() -> None:
+def test_the_exit_rate_is_changes_over_the_time_that_was_watched() -> None:
     table = table_of(
         *states("p", [(0, "a"), (100, "b"), (150, "c")]),
         *states("q", [(0, "a")]),
@@ -72,11 +72,11 @@ def test_the_exit_rate_is_changes_over_exposure_up_to_the_last_observation_of_th
     )
     found = learn(table)["status"]
     fit = fit_decay(
-        np.asarray([0.0, 100, 150, 0]), kind="categorical", ends=np.asarray([100.0, 150, 200, 200]),
-        changed=[True, True, False, False], prior=Priors().beta("categorical"),
+        np.asarray([0.0, 100, 0]), kind="categorical", ends=np.asarray([100.0, 150, 200]),
+        changed=[True, True, False], prior=Priors().beta("categorical"),
     )  # fmt: skip
-    assert found.span_days == pytest.approx(400.0)
-    assert found.n == 4  # what begins at the end was not watched
+    assert found.span_days == pytest.approx(350.0)
+    assert found.n == 3  # what was stated once was not watched
     assert (found.beta_low, found.beta_high) == pytest.approx(fit.ci)
 
 
@@ -161,7 +161,9 @@ def test_few_readings_fall_back_to_the_prior_and_say_so(count: int) -> None:
 def test_names_and_progress() -> None:
     table = table_of(*readings("p", "a", 1, count=30), *readings("p", "b", 2, count=30))
     calls: list[tuple[str, int, int]] = []
-    found = learn_types(table, np.arange(len(table)), TypeCatalog(), ["b"], lambda *call: calls.append(call))
+    found = learn_types(
+        table, np.arange(len(table)), TypeCatalog(), ["b"], on_type=lambda *call: calls.append(call)
+    )
     assert ([t.name for t in found], calls) == (["b"], [("b", 1, 1)])
 
 
