@@ -63,8 +63,8 @@ def verify(
         return base
     cited = resolve(sorted({fact for step in given for fact in step.facts}))
     steps = [TraceStep(s.text, tuple(cited[f] for f in dict.fromkeys(s.facts)), s.uses) for s in given]
-    shown = _shown(steps)
     rho = judge.rho(steps)
+    shown = _shown(steps, rho.failing_steps)
     if rho.vacuous or not cited:
         return replace(base, steps=shown)
     bound = bound_of(steps)
@@ -110,7 +110,7 @@ def _check(given: Sequence[GivenStep]) -> None:
                 raise QueryError(f"step {number} uses step {used}; a step may use earlier steps only, from 0")
 
 
-def _shown(steps: Sequence[TraceStep]) -> tuple[AnswerStep, ...]:
+def _shown(steps: Sequence[TraceStep], failing: Sequence[int]) -> tuple[AnswerStep, ...]:
     evidence = Evidence.of(steps)
     ends = [evidence.signals(which=which)["validity"] for which in ("value", "low", "high")]
     return tuple(
@@ -118,18 +118,20 @@ def _shown(steps: Sequence[TraceStep]) -> tuple[AnswerStep, ...]:
             step.text,
             tuple(c.id for c in step.cited),
             Validity(float(ends[0][i]), float(ends[1][i]), float(ends[2][i])),
-            _status(step),
+            _status(step, fails=i in failing),
             step.uses,
         )
         for i, step in enumerate(steps)
     )
 
 
-def _status(step: TraceStep) -> str:
-    """Return the status of a step: the first fact that does not count, else whether any is restated."""
+def _status(step: TraceStep, *, fails: bool) -> str:
+    """Return the status of a step: the first fact that does not count, else whether it fails or restates."""
     for cited in step.cited:
         if not cited.counts:
             return cited.status
+    if fails and (step.cited or step.uses):
+        return "fails"
     if any(cited.status == "restated" for cited in step.cited):
         return "restated"
     return "in_force" if step.cited else "derived" if step.uses else "no_evidence"
