@@ -199,13 +199,12 @@ class KnowledgeBase:
             corrected += len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("write", start + len(batch), len(told))
-        self._note_types(catalog)
+        self._note_types(told, catalog)
         return added, unchanged, corrected
 
-    def _note_types(self, catalog: TypeCatalog) -> None:
+    def _note_types(self, told: FactTable, catalog: TypeCatalog) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""
-        table, known_at = self._snapshot.current()
-        seen = types_seen(table, believed_rows(table, known_at), catalog)
+        seen = types_seen(told, np.arange(len(told)), catalog)
         fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
         if fresh:
             self._store.write_fact_types(self.tenant, fresh)
