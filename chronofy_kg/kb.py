@@ -30,12 +30,13 @@ from chronofy_kg.answer.view import Moment
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, Priors
 from chronofy_kg.decay.learn import learn_types, types_seen
-from chronofy_kg.errors import QueryError, UnknownFactError, UnknownNameError
+from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import plan_load
-from chronofy_kg.facts.readers import RowError, read_table
+from chronofy_kg.facts.plan import check_replay, plan_load, plan_replay
+from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
+from chronofy_kg.facts.time import format_instant
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
@@ -130,31 +131,38 @@ class KnowledgeBase:
         *,
         on_error: Literal["abort", "skip"] = "abort",
         encoding: str = "utf-8",
+        mapping: ColumnMapping | Mapping[str, Any] | str | Path | None = None,
+        restore: bool = False,
         on_progress: Progress | None = None,
     ) -> LoadReport:
         """Load assertions from a file, a table or an iterable.
 
         Args:
-            source: path of a .jsonl, .csv or .tsv file (or .gz), a FactTable, or assertions.
+            source: path of a .jsonl, .csv, .tsv, .parquet, .ttl, .trig, .nt, .nq or .jsonld file (text also
+                .gz), a FactTable, or assertions.
             on_error: abort stores nothing if any row is bad, skip stores the others.
             encoding: of CSV files.
-            on_progress: called with what is done, rows done, and rows in all or None.
+            mapping: which column of a file is which field, or the path of a mapping file.
+            restore: keep the transaction times of an export; the tenant must be empty.
+            on_progress: called with what is done, rows done, and rows in all (of a file that is being read,
+                about so many) or None.
+
+        Raises:
+            InputError: the source cannot be read at all, or the mapping is wrong.
+            ConflictError: a restore finds something else in the tenant.
         """
         errors: tuple[RowError, ...] = ()
         told: FactTable
         is_file = isinstance(source, str | Path)
         if isinstance(source, str | Path):
-            tell = None if on_progress is None else lambda n: on_progress("read", n, None)
-            result = read_table(
-                Path(source),
-                tenant=self.tenant,
-                zone=self.settings.default_zone,
-                encoding=encoding,
-                on_row=tell,
-            )
+            options = ReadOptions(self.settings.default_zone, encoding, as_mapping(mapping), restore)
+            tell = None if on_progress is None else partial(on_progress, "read")
+            result = read_table(Path(source), options, tenant=self.tenant, on_row=tell)
             told, errors = result.table, result.errors
         elif isinstance(source, FactTable):
             told = source
+        elif restore:
+            raise InputError("assertions have no transaction times; restore a file or a table")
         else:
             builder = TableBuilder(self.tenant)
             builder.extend(source)
@@ -162,7 +170,8 @@ class KnowledgeBase:
         rows = len(told) + len(errors)
         if errors and on_error == "abort":
             return LoadReport(rows, 0, 0, 0, errors, written=False, sequence=self._snapshot.sequence)
-        added, unchanged, corrected = self._write(told, on_progress)
+        write = self._replay if restore else self._write
+        added, unchanged, corrected = write(told, on_progress)
         ids = (
             ()
             if is_file
@@ -196,6 +205,24 @@ class KnowledgeBase:
                 on_progress("write", start + len(batch), len(told))
         self._note_types(catalog)
         return added, unchanged, corrected
+
+    def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
+        """Write an export as it happened: each instant one change, at that instant."""
+        catalog, (known, _) = self._catalog(), self._snapshot.current()
+        told = known.take(np.empty(0, dtype=np.int64)).append(told)  # one pool: instants may be many
+        last = int(np.max(told.recorded_at, initial=0))
+        if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
+            raise InputError(f"recorded_at {format_instant(last)} lies in the future")
+        added = retired = 0
+        for instant in check_replay(known, told).tolist():
+            plan = self._snapshot.write(
+                partial(plan_replay, told=told, instant=instant), catalog.many, partial(int, instant)
+            )
+            added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
+            if on_progress is not None:
+                on_progress("restore", len(known) + added, len(told))
+        self._note_types(catalog)
+        return added, len(told) - added, retired
 
     def _note_types(self, catalog: TypeCatalog) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""
