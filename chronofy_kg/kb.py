@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from chronofy_kg.facts.plan import check_replay, plan_load, plan_replay
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
 from chronofy_kg.facts.time import format_instant
+from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
@@ -187,6 +188,38 @@ class KnowledgeBase:
             sequence=self._snapshot.sequence,
             facts=ids,
         )
+
+    def export(
+        self,
+        target: str | Path | IO[bytes],
+        *,
+        form: str | None = None,
+        profile: Profile | None = None,
+        on_progress: Progress | None = None,
+    ) -> int:
+        """Write every assertion ever told, with its transaction times; `load(restore=True)` takes it back.
+
+        Args:
+            target: path of a file, whose ending is its form (see `writers.ENDINGS`; text also .gz), or a
+                stream of bytes.
+            form: the form for a stream, as an ending; .jsonl by default.
+            profile: how RDF says what is known of a statement, "star" or "plain".
+            on_progress: called with "write", rows done and rows in all.
+
+        Returns:
+            The number of assertions written.
+
+        Raises:
+            InputError: the ending is unknown, a library is missing, or the file cannot be written.
+        """
+        table, _ = self._snapshot.current()
+        tell = None if on_progress is None else lambda rows: on_progress("write", rows, len(table))
+        if isinstance(target, str | Path):
+            write_file(table, Path(target), profile=profile, on_row=tell)
+        else:
+            chosen = check_form(Path(f"stream{form or '.jsonl'}"), profile)
+            write_table(table, target, chosen, profile=profile, on_row=tell)
+        return len(table)
 
     def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write rows in batches; return how many were added, known already, and corrected."""

@@ -1,6 +1,7 @@
 """How statements look in RDF: the vocabulary, names as IRIs, values as literals. Pure; no RDF library here.
 
-A name that is an absolute IRI stands for itself; any other is percent-encoded below `urn:chronofy-kg:name:`.
+A name that is an absolute IRI stands for itself; any other is percent-encoded below
+`urn:chronofy-kg:name:`.
 Numbers are xsd:integer or xsd:double, booleans xsd:boolean, text xsd:string or a language-tagged string;
 other datatypes keep their text as it was written. The readers and writers of RDF share this.
 """
@@ -78,6 +79,9 @@ TIME_LITERALS = tuple(
 )
 TIME_NODES = (TIME + "hasBeginning", TIME + "hasEnd", *TIME_LITERALS)
 
+#: What makes a reifier; as names of data they are encoded, so that nobody takes them for structure.
+_STRUCTURE = {RDF + name for name in ("reifies", "subject", "predicate", "object")}
+
 _TZ = r"(?P<tz>Z|[+-]\d\d:\d\d)?"
 _TEMPORAL = {
     "dateTime": re.compile(rf"(?P<text>-?\d{{4,}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?){_TZ}", re.ASCII),
@@ -110,7 +114,7 @@ def name_as_iri(name: str, *, valid: bool = True) -> str:
     >>> name_as_iri("patient:17"), name_as_iri("Zoë Smith")
     ('patient:17', 'urn:chronofy-kg:name:Zo%C3%AB%20Smith')
     """
-    if valid and _IRI.fullmatch(name) and not name.startswith(_NAME):
+    if valid and _IRI.fullmatch(name) and not name.startswith(CK) and name not in _STRUCTURE:
         return name
     return _NAME + quote(name, safe="")
 
