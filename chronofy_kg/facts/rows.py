@@ -158,11 +158,13 @@ def _text(fields: Mapping[str, Any], name: str, limit: int) -> str | None:
 
 
 def _name(fields: Mapping[str, Any], name: str, *, required: bool = False) -> str | None:
+    if fields.get(name) is None:
+        if required:
+            raise FactFormatError(f"{name} is missing", pointer=f"/{name}")
+        return None
     text = _text(fields, name, _MAX_NAME)
     if text is not None and not text.strip():
         raise FactFormatError(f"{name} is empty", pointer=f"/{name}")
-    if text is None and required:
-        raise FactFormatError(f"{name} is missing", pointer=f"/{name}")
     return text
 
 

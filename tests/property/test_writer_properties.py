@@ -29,8 +29,9 @@ words = texts.filter(str.strip)
 names = st.one_of(
     words,
     st.sampled_from(
-        ["patient:17", "http://e/ü?x=1#y", "urn:chronofy-kg:name:a", "urn:chronofy-kg:validFrom", "US", "_:b1",
-         "http://www.w3.org/1999/02/22-rdf-syntax-ns#subject", "a:b%zz", "http://[", "Zoe\u0308", "-", "a:%41"]
+        ["patient:17", "http://e/ü?x=1#y", "urn:chronofy-kg:name:a", "urn:chronofy-kg:validFrom", "US",
+         "http://www.w3.org/1999/02/22-rdf-syntax-ns#subject", "a:b%zz", "http://[", "Zoe\u0308", "-",
+         "_:b1", "a:%41"]
     ),
 )  # fmt: skip
 doubles = st.floats(allow_nan=False, allow_infinity=False)
@@ -129,7 +130,7 @@ FORMS = [
 
 @pytest.mark.parametrize(("ending", "profile"), FORMS, ids=[f"{e}-{p}" for e, p in FORMS])
 @given(told=st.lists(rows(), max_size=4))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_comes_back_bit_for_bit(tmp_path, ending, profile, told):
     table = table_of(told)
     path = tmp_path / f"out{ending}"
@@ -145,7 +146,7 @@ def test_what_is_written_comes_back_bit_for_bit(tmp_path, ending, profile, told)
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv.gz"])
 @given(told=st.lists(rows(), max_size=4))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_csv_comes_back_but_for_an_empty_content(tmp_path, ending, told):
     table = table_of(told)
     path = tmp_path / f"out{ending}"
@@ -159,7 +160,7 @@ def test_csv_comes_back_but_for_an_empty_content(tmp_path, ending, told):
 
 
 @given(told=st.lists(rows(), max_size=3))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_csv_is_what_the_csv_module_reads(tmp_path, told):
     table = table_of(told)
     write_file(table, tmp_path / "out.csv")

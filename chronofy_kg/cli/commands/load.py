@@ -94,7 +94,7 @@ class _Tally:
 
     def add(self, file: Path, report: LoadReport) -> None:
         for error in report.errors[: max(_MOST_SHOWN - self._bad, 0)]:
-            self._session.output.note(str(error))
+            self._session.output.note(f"{error}\n    {error.excerpt}")
         self._bad += len(report.errors)
         if report.errors:
             self.code = Exit.INPUT

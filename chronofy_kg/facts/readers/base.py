@@ -49,6 +49,11 @@ class RowError:
     place_line: int = 0
     place: Place = "line"
 
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the row, at most 80 characters of its first line."""
+        return self.raw[:400].decode("utf-8", "replace").split("\n", 1)[0].rstrip("\r")[:80]
+
     def __str__(self) -> str:
         if self.place == "row":
             return f"{self.file}:row {self.line}: {self.message}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyoxigraph as ox
 
 from chronofy_kg.errors import FactFormatError
 from chronofy_kg.facts.rdfterms import (
+    CK,
     FOREIGN,
     OWN,
     RDF,
@@ -43,9 +44,8 @@ Node = ox.NamedNode | ox.BlankNode
 Term = Node | ox.Literal | ox.Triple
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of a file.
+class Statement(NamedTuple):
+    """One statement of a file; a tuple, since there are millions.
 
     Attributes:
         number: counted from 0.
@@ -86,9 +86,10 @@ class Names:
 
     def of(self, node: Node) -> str:
         """Return the name of an IRI or blank node."""
-        if isinstance(node, ox.BlankNode):
-            return f"_:{self._file}.{node.value if self._by_label else self._numbers[node.value]}"
-        return iri_as_name(node.value)
+        text = node.value
+        if type(node) is ox.NamedNode:
+            return iri_as_name(text) if text.startswith(CK) else text
+        return f"_:{self._file}.{text if self._by_label else self._numbers[text]}"
 
     def begin(self) -> None:
         """Start a pass: the parser gives nodes without a label another id in each."""
