@@ -48,7 +48,7 @@ def read_parquet(
     """
     number = 0
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as stream, pq.ParquetFile(stream) as file:
             total = file.metadata.num_rows
             if meter is not None:
                 meter.share = lambda: number / total if total else None
