@@ -39,7 +39,11 @@ def told(data, tmp_path_factory):
     """A tenant with corrections, a row corrected inside one load, contradictions and odd texts."""
     folder = tmp_path_factory.mktemp("told")
     loads = [
-        [row(1), row(0.1 + 0.2, subject="Zoe\u0308", unit="mg", meta={"a": [1]}), row("x", source="b", quality=0.5)],
+        [
+            row(1),
+            row(0.1 + 0.2, subject="Zoe\u0308", unit="mg", meta={"a": [1]}),
+            row("x", source="b", quality=0.5),
+        ],
         [row(2)],
         [row(3), row(4), row(5, valid_from="2023-06-01", valid_to="2023-07-01")],
         [row(None, predicate="takes", object="drug:x", quality=0.5, type="drug")],
