@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from urllib.parse import quote, unquote
 
 from chronofy_kg.errors import FactFormatError, InputError
 from chronofy_kg.facts.model import Value
@@ -92,6 +91,8 @@ _TEMPORAL = {
     "gYearMonth": re.compile(rf"(?P<text>-?\d{{4,}}-\d\d){_TZ}", re.ASCII),
     "gYear": re.compile(rf"(?P<text>-?\d{{4,}}){_TZ}", re.ASCII),
 }
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|[+-]?INF|NaN", re.ASCII)
@@ -116,12 +117,23 @@ def name_as_iri(name: str, *, valid: bool = True) -> str:
     """
     if valid and _IRI.fullmatch(name) and not name.startswith(CK) and name not in _STRUCTURE:
         return name
-    return _NAME + quote(name, safe="")
+    octets = name.encode("utf-8", "surrogatepass")
+    return _NAME + "".join(chr(o) if chr(o) in _UNRESERVED else f"%{o:02X}" for o in octets)
 
 
 def iri_as_name(iri: str) -> str:
-    """Return the name of an IRI: the inverse of `name_as_iri`."""
-    return unquote(iri[len(_NAME) :], errors="strict") if iri.startswith(_NAME) else iri
+    """Return the name of an IRI: the inverse of `name_as_iri`.
+
+    >>> iri_as_name("urn:chronofy-kg:name:Zo%C3%AB%20Smith")
+    'Zoë Smith'
+    """
+    if not iri.startswith(_NAME):
+        return iri
+    encoded = iri[len(_NAME) :].encode("utf-8", "surrogatepass")
+    try:
+        return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), encoded).decode("utf-8")
+    except UnicodeDecodeError:
+        return iri  # nobody encoded this
 
 
 def datatype_name(iri: str) -> str | None:

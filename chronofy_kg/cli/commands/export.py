@@ -29,7 +29,7 @@ def export(
                                            "1.2 (star, but for JSON-LD), or with rdf:Statement (plain)."),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write every assertion ever told; `load --restore` takes it back with its times."""
+    """Write every assertion with its times, for load --restore."""
     from chronofy_kg.facts.writers import check_form
 
     if output is None and session.as_json:

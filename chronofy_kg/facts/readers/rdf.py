@@ -146,7 +146,7 @@ def _from_text(stream: IO[bytes], name: str, form: str) -> Iterator[Found | RowE
             yield feed.line, quad, None
     except SyntaxError as error:
         message = _message(error) + "; what follows was not read"
-        if "No scheme found" in message:
+        if "no scheme found" in message:
             message += "; declare a @base for relative IRIs"
         yield RowError(
             name, error.lineno or feed.line, error.offset or 1, message, (error.text or "\n").encode()
