@@ -51,7 +51,7 @@ neo4j: $(READY)
 	@$(BIN)/python deploy/neo4j_demo.py --home $(NEO4J_HOME)
 
 neo4j-stop: $(READY)
-	@$(BIN)/python deploy/neo4j.py stop --home $(NEO4J_HOME)
+	@$(BIN)/python deploy/neo4j_server.py stop --home $(NEO4J_HOME)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,6 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chronofy_kg.answer.model import Pattern
+    from chronofy_kg.answer.shelf import SpecChoice
+    from chronofy_kg.answer.verify import GivenStep
     from chronofy_kg.decay import DecayFit, fit_decay, validity
     from chronofy_kg.facts import Assertion, Fact, FactTable
     from chronofy_kg.kb import KnowledgeBase
@@ -22,7 +25,10 @@ _HOMES = {
     "DecayFit": "chronofy_kg.decay",
     "Fact": "chronofy_kg.facts",
     "FactTable": "chronofy_kg.facts",
+    "GivenStep": "chronofy_kg.answer.verify",
     "KnowledgeBase": "chronofy_kg.kb",
+    "Pattern": "chronofy_kg.answer.model",
+    "SpecChoice": "chronofy_kg.answer.shelf",
     "Trace": "chronofy_kg.spec",
     "explain": "chronofy_kg.spec",
     "fit_decay": "chronofy_kg.decay",
@@ -37,7 +43,10 @@ __all__ = [
     "DecayFit",
     "Fact",
     "FactTable",
+    "GivenStep",
     "KnowledgeBase",
+    "Pattern",
+    "SpecChoice",
     "Trace",
     "__version__",
     "explain",

@@ -33,10 +33,10 @@ from chronofy_kg.decay.learn import learn_types, types_seen
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import check_replay, plan_load, plan_replay
+from chronofy_kg.facts.plan import check_replay, key_codes, plan_load, plan_replay
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import format_instant
+from chronofy_kg.facts.time import format_instant, parse_instant
 from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
@@ -46,6 +46,8 @@ from chronofy_kg.store import CypherResult, GraphStore, Snapshot, StoreAddress
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
 
+#: An instant: ISO 8601 text, or microseconds since 1970 in UTC.
+When = int | str
 Progress = Callable[[str, int, int | None], None]
 _BATCH = 5_000
 
@@ -225,8 +227,10 @@ class KnowledgeBase:
         """Write rows in batches; return how many were added, known already, and corrected."""
         catalog = self._catalog()
         added = unchanged = corrected = 0
+        # A key's statements in one batch, in their order: its facts are then written once.
+        order = np.argsort(key_codes(told), kind="stable")
         for start in range(0, len(told), _BATCH):
-            batch = told.take(np.arange(start, min(start + _BATCH, len(told))))
+            batch = told.take(order[start : start + _BATCH])
             many = catalog.many(batch)
             plan = self._snapshot.write(
                 partial(plan_load, incoming=batch, many=many), catalog.many, self._now
@@ -236,7 +240,7 @@ class KnowledgeBase:
             corrected += len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("write", start + len(batch), len(told))
-        self._note_types(catalog)
+        self._note_types(told, catalog)
         return added, unchanged, corrected
 
     def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
@@ -254,13 +258,12 @@ class KnowledgeBase:
             added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("restore", len(known) + added, len(told))
-        self._note_types(catalog)
+        self._note_types(told, catalog)
         return added, len(told) - added, retired
 
-    def _note_types(self, catalog: TypeCatalog) -> None:
+    def _note_types(self, told: FactTable, catalog: TypeCatalog) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""
-        table, known_at = self._snapshot.current()
-        seen = types_seen(table, believed_rows(table, known_at), catalog)
+        seen = types_seen(told, np.arange(len(told)), catalog)
         fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
         if fresh:
             self._store.write_fact_types(self.tenant, fresh)
@@ -273,8 +276,8 @@ class KnowledgeBase:
         object: str | None = None,  # noqa: A002 - the word of the model
         type: str | None = None,  # noqa: A002
         source: str | None = None,
-        at: int | None = None,
-        known_at: int | None = None,
+        at: When | None = None,
+        known_at: When | None = None,
         history: bool = False,
         limit: int = 100,
         cursor: str | None = None,
@@ -285,7 +288,7 @@ class KnowledgeBase:
         moment = pinned(self._moment(at, known_at, last), cursor, wanted)
         return list_facts(table, self._catalog(), wanted, moment, limit=limit, cursor=cursor)
 
-    def fact(self, fact_id: str, *, at: int | None = None, known_at: int | None = None) -> Fact:
+    def fact(self, fact_id: str, *, at: When | None = None, known_at: When | None = None) -> Fact:
         """Return a fact by id, whether it holds at `at` or not.
 
         Raises:
@@ -339,14 +342,16 @@ class KnowledgeBase:
             QueryError: a name is not a fact type of any fact.
         """
         table, known_at = self._snapshot.current()
-        catalog, rows = self._catalog(), believed_rows(table, known_at)
+        # A row dated in the future tells nothing of how long things last.
+        observed_by = self._moment(None, known_at, known_at).observed_by
+        catalog, rows = self._catalog(), believed_rows(table, known_at, observed_by)
         seen = {t.name for t in types_seen(table, rows, catalog)}
         missing = sorted(set(names or ()) - seen)
         if missing:
             raise QueryError(
                 f"no fact has type {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}"
             )
-        fitted = learn_types(table, rows, catalog, names, on_progress)
+        fitted = learn_types(table, rows, catalog, names, on_type=on_progress)
         changed = [t.to_dict() for t in fitted if catalog.types.get(t.name) != t]
         if changed:
             self._store.write_fact_types(self.tenant, changed)
@@ -375,8 +380,8 @@ class KnowledgeBase:
         question: str | None = None,
         *,
         pattern: Pattern | None = None,
-        at: int | None = None,
-        known_at: int | None = None,
+        at: When | None = None,
+        known_at: When | None = None,
         spec: SpecChoice | None = None,
         params: Mapping[str, float] | None = None,
         tau: float | None = None,
@@ -391,7 +396,7 @@ class KnowledgeBase:
         Args:
             question: words; or
             pattern: a statement with parts left open.
-            at, known_at: instants in microseconds; now and the store's last change by default.
+            at, known_at: instants, as text or microseconds; now and the store's last change by default.
             spec, params: how to judge; G validity >= gamma by default.
             tau: the knowledge filter; the setting by default.
             mode: fresh, balanced, relevant or fused: how a question ranks.
@@ -417,7 +422,6 @@ class KnowledgeBase:
         if pattern is not None:
             found = found_by_pattern(table, catalog, pattern, moment, tau=least, limit=limit, history=history)
         else:
-            self._corpus.update(table)
             found = found_by_question(
                 table, catalog, question or "", self._corpus, moment,
                 tau=least, gate=self.settings.gate, mode=mode, limit=limit, history=history,
@@ -434,8 +438,8 @@ class KnowledgeBase:
         self,
         steps: Sequence[GivenStep],
         *,
-        at: int | None = None,
-        known_at: int | None = None,
+        at: When | None = None,
+        known_at: When | None = None,
         spec: SpecChoice | None = None,
         params: Mapping[str, float] | None = None,
     ) -> Answer:
@@ -507,11 +511,18 @@ class KnowledgeBase:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
 
-    def _moment(self, at: int | None, known_at: int | None, last: int, hindsight: bool = False) -> Moment:
+    def _moment(self, at: When | None, known_at: When | None, last: int, hindsight: bool = False) -> Moment:
         skew = int(self.settings.clock_skew_s * 1_000_000)
         return Moment(
-            self._now() if at is None else at, last if known_at is None else known_at, skew, hindsight
+            self._now() if at is None else self._instant(at),
+            last if known_at is None else self._instant(known_at),
+            skew,
+            hindsight,
         )
+
+    def _instant(self, when: When) -> int:
+        """Return an instant in microseconds; text is ISO 8601, without an offset in the default zone."""
+        return parse_instant(when, zone=self.settings.default_zone).us if isinstance(when, str) else when
 
     def _keys(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         rows = self._store.named("fact_keys", tenant=self.tenant, ids=list(ids)).rows

@@ -79,7 +79,11 @@ def load_settings(**flags: Any) -> Settings:
     if unknown:
         raise InputError(f"unknown setting {unknown[0]} in the environment")
     try:
+        if file is not None:
+            file.read_text(encoding="utf-8")
         return Settings(_env_file=file, **given)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{PREFIX}CONFIG names {file}, which cannot be read: {error}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = ".".join(str(part) for part in first["loc"])

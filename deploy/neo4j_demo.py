@@ -8,11 +8,10 @@ Starting it again is safe: a server that runs is used, and facts that are loaded
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 
+import neo4j_server
 from rich.console import Console
 
 from chronofy_kg.cli.demo import prepare_demo
@@ -23,39 +22,29 @@ from chronofy_kg.settings import load_settings
 _QUERY = "MATCH (f:Fact)-[:OF_TYPE]->(t) RETURN t.name, t.beta, count(f)"
 
 
-def _launcher() -> ModuleType:
-    """Return the module beside this file; it is named like the driver's package, so it is loaded by path."""
-    path = Path(__file__).with_name("neo4j.py")
-    spec = importlib.util.spec_from_file_location("neo4j_launcher", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def main() -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(description="A stand-alone Neo4j with the demo's facts.")
     parser.add_argument("--home", type=Path, required=True, help="folder of data, logs and settings")
     home = parser.parse_args().home.expanduser().resolve()
-    launcher, console, notes = _launcher(), Console(), Console(stderr=True)
-    notes.print("Starting Neo4j; the first start fetches its jars from Maven Central (about 150 MB)")
+    console, notes = Console(), Console(stderr=True)
+    notes.print("Bringing up Neo4j; the first start fetches its jars from Maven Central (about 150 MB)")
     try:
-        server = launcher.start(home)
+        running = neo4j_server.read_state(home)
+        alive = running is not None and neo4j_server.is_alive(running)
+        server = running if alive else neo4j_server.start(home)
         settings = load_settings(
-            uri=server.uri, user=launcher.USER, password=server.password, data=home / "chronofy-data"
+            uri=server.uri, user=neo4j_server.USER, password=server.password, data=home / "chronofy-data"
         )
         with KnowledgeBase.open(settings=settings) as kb:
             prepare_demo(kb, console, notes, embed=False)
-    except (ChronofyError, launcher.DeployError) as problem:
+    except (ChronofyError, neo4j_server.DeployError) as problem:
         sys.stderr.write(f"{problem}\n")
         return 1
     for line in (
         "",
         f"Neo4j Browser   {server.browser}",
-        f"Login           user {launcher.USER}, password {server.password}",
+        f"Login           user {neo4j_server.USER}, password {server.password}",
         f"Bolt            {server.uri}",
         f"Try             {_QUERY}",
         "End it with     make neo4j-stop",

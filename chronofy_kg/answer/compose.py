@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from chronofy_kg.answer.judge import Judge, Rho, bound_of
-from chronofy_kg.answer.model import Answer, AnswerStep, Verdict, name_fact, state_fact
-from chronofy_kg.answer.reacquire import Target, targets, valid_until
+from chronofy_kg.answer.judge import Bound, Judge, Rho, Ruling, bound_of, ruling
+from chronofy_kg.answer.model import Answer, AnswerStep, NamedFact, name_fact, state_fact
+from chronofy_kg.answer.reacquire import Target, targets, targets_below_tau, valid_until
 from chronofy_kg.answer.trace import Cited, TraceStep
-from chronofy_kg.facts.model import Fact
+from chronofy_kg.facts.model import Fact, nfc
 
 __all__ = ["Found", "compose"]
 
@@ -31,6 +31,8 @@ class Found:
         removed: facts that would answer it but lie below tau, best first.
         excluded: how many matches were left out, by reason.
         shown: further facts to list, such as the ended ones of a history.
+        tau: the knowledge filter that was applied.
+        notes: what a reader must know of how the question was read.
     """
 
     stated: tuple[Cited, ...]
@@ -38,12 +40,35 @@ class Found:
     removed: tuple[Cited, ...]
     excluded: Mapping[str, int]
     shown: tuple[Fact, ...] = ()
+    tau: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
+    """One fact that would answer, judged for itself; below tau it may be named, never told."""
+
+    fact: Fact
     step: TraceStep
     rho: Rho
+    bound: Bound
+    below_tau: bool
+
+    @staticmethod
+    def of(cited: Cited, judge: Judge, *, below_tau: bool) -> _Statement:
+        assert cited.fact is not None  # `select` cites facts of a view
+        step = TraceStep(state_fact(cited.fact), (cited,))
+        bound = bound_of([step])
+        assert bound is not None
+        return _Statement(cited.fact, step, judge.rho([step]), bound, below_tau)
+
+    @property
+    def ruling(self) -> Ruling:
+        return "reacquire" if self.below_tau else ruling(self.rho, self.bound)
+
+    @property
+    def status(self) -> str:
+        return "below_tau" if self.below_tau else "fails" if self.ruling == "reacquire" else self.ruling
 
 
 def compose(found: Found, judge: Judge, *, answer_id: str, at: int, known_at: int, lag: int,
@@ -61,87 +86,93 @@ def compose(found: Found, judge: Judge, *, answer_id: str, at: int, known_at: in
         id=answer_id, at=at, known_at=known_at, verdict="insufficient_evidence", withheld=True, partial=False,
         text=None, confidence=None, valid_until=None, steps=(), facts=(), context=found.context, bound=None,
         rho=None, spec=judge.name, spec_version=judge.version, reacquire=(), excluded=found.excluded,
+        notes=found.notes,
     )  # fmt: skip
-    if not found.stated:
-        return _without_evidence(base, found, judge, lag)
-    steps = [TraceStep(state_fact(cited.fact), (cited,)) for cited in found.stated if cited.fact]
-    statements = [_Statement(step, judge.rho([step])) for step in steps]
-    if all(statement.rho.vacuous for statement in statements):
+    stated = [_Statement.of(cited, judge, below_tau=False) for cited in found.stated]
+    removed = [_Statement.of(cited, judge, below_tau=True) for cited in found.removed]
+    # Each is a trace of one step, so an empty window decides for all of them or for none.
+    if not stated + removed or any(s.rho.vacuous for s in stated):
         return base
     flag = (on_fail or judge.on_fail) == "flag"
-    kept = [s for s in statements if s.rho.value >= 0]
-    failed = [s for s in statements if s.rho.value < 0]
-    return _judged(base, statements, kept, failed, flag=flag, judge=judge, lag=lag, shown=found.shown)
+    return _judged(base, stated + removed, found, judge, lag=lag, flag=flag)
 
 
-def _without_evidence(base: Answer, found: Found, judge: Judge, lag: int) -> Answer:
-    """Return the answer where nothing may be stated: all removed by tau, or nothing there."""
-    if not found.removed:
-        return base
-    steps = [TraceStep(name_fact(cited.fact), (cited,)) for cited in found.removed if cited.fact]
-    rhos = [judge.rho([step]) for step in steps]
-    shown = tuple(_show(step, "below_tau") for step in steps)
-    wanted = tuple(replace(t, step=i) for i, step in enumerate(steps) for t in targets([step], judge, lag))
-    return replace(
-        base,
-        verdict="reacquire",
-        steps=shown,
-        bound=bound_of(steps),
-        rho=_least(rhos, tuple(range(len(steps)))),
-        confidence=0.0,
-        reacquire=_best_first(wanted),
-        named={c.id: name_fact(c.fact) for c in found.removed if c.fact},
-    )
-
-
-def _judged(base: Answer, statements: Sequence[_Statement], kept: Sequence[_Statement],
-            failed: Sequence[_Statement], *, flag: bool, judge: Judge, lag: int,
-            shown: tuple[Fact, ...]) -> Answer:  # fmt: skip
-    """Return the answer from judged statements."""
-    stands = [*kept, *failed] if flag or not kept else list(kept)
-    traces = [statement.step for statement in stands]
-    withheld = not kept and not flag
-    failing = tuple(i for i, s in enumerate(statements) if s.rho.value < 0)
+def _judged(
+    base: Answer, statements: Sequence[_Statement], found: Found, judge: Judge, *, lag: int, flag: bool
+) -> Answer:
+    """Return the answer from judged statements: those that fail are left out, unless they are flagged."""
+    failing = tuple(i for i, s in enumerate(statements) if s.ruling == "reacquire")
+    said = [s for s in statements if s.ruling != "reacquire" or (flag and not s.below_tau)]
+    withheld = not said
+    left_out = [s for s in statements if not any(s is one for one in said)]
+    stands = said or statements
     rho = _least([s.rho for s in stands], failing)
-    bound = bound_of(traces)
-    said = statements if flag else kept
-    ends = [valid_until([s.step], judge, base.at) for s in kept if s.rho.value > 0]
-    wanted = tuple(replace(t, step=i) for i in failing for t in targets([statements[i].step], judge, lag))
-    verdict: Verdict = "reacquire" if rho.value < 0 else "boundary" if rho.value == 0 else "supported"
-    stated = {id(s) for s in said}
+    bound = bound_of([s.step for s in stands])
+    verdict = "reacquire" if withheld else ruling(rho, bound)
+    wanted = [t for i in failing for t in _targets(statements[i], i, judge, lag, found.tau)]
     return replace(
         base,
         verdict=verdict,
         withheld=withheld,
-        partial=bool(kept and failed and not flag),
-        text=None if withheld else _text(said, failed, flag),
+        partial=bool(said and left_out),
+        text=None if withheld else _text(said, left_out),
         confidence=0.0 if withheld or bound is None else bound.value,
-        valid_until=min((e for e in ends if e is not None), default=None) if verdict == "supported" else None,
-        steps=tuple(_show(s.step, _status(s.rho), named=id(s) not in stated) for s in statements),
-        facts=tuple(c.fact for s in said for c in s.step.cited if c.fact) + (() if withheld else shown),
+        valid_until=_until(said, judge, base.at) if verdict == "supported" else None,
+        steps=tuple(_show(s, told=any(s is one for one in said)) for s in statements),
+        facts=_facts(said, left_out, found.shown),
         bound=bound,
         rho=rho,
-        reacquire=_best_first(wanted),
-        named={c.id: name_fact(c.fact) for s in failed for c in s.step.cited if c.fact},
+        reacquire=tuple(sorted(wanted, key=lambda t: (not t.reachable, -t.gain, t.step, t.fact))),
+        named={s.fact.id: name_fact(s.fact) for s in left_out}
+        | {statements[i].fact.id: name_fact(statements[i].fact) for i in failing},
     )
 
 
-def _text(said: Sequence[_Statement], failed: Sequence[_Statement], flag: bool) -> str:
-    lines = [s.step.text + (" [fails the spec]" if s.rho.value < 0 else "") for s in said]
-    if failed and not flag:
-        names = "; ".join(name_fact(c.fact) for s in failed for c in s.step.cited if c.fact)
+def _targets(statement: _Statement, number: int, judge: Judge, lag: int, tau: float) -> list[Target]:
+    """Return what would make a failing statement sound, as targets of its step."""
+    if statement.below_tau:
+        found = targets_below_tau(statement.step, judge, lag, tau)
+    else:
+        found = targets([statement.step], judge, lag)
+    return [replace(target, step=number) for target in found]
+
+
+def _until(said: Sequence[_Statement], judge: Judge, at: int) -> int | None:
+    ends = [valid_until([s.step], judge, at) for s in said]
+    return min((end for end in ends if end is not None), default=None)
+
+
+def _facts(
+    said: Sequence[_Statement], left_out: Sequence[_Statement], shown: Sequence[Fact]
+) -> tuple[Fact | NamedFact, ...]:
+    """Return the facts to list: those told with their history, or the names of those withheld.
+
+    The history of what is left out stays out with it: its values may be the ones that are withheld. What tau
+    removed is listed nowhere but among the steps and targets.
+    """
+    if not said:
+        withheld = [s.fact for s in left_out if not s.below_tau]
+        return tuple(NamedFact(fact.id, fact.subject, fact.predicate) for fact in withheld)
+    silent = {_key(s.fact) for s in left_out}
+    return (*(s.fact for s in said), *(fact for fact in shown if _key(fact) not in silent))
+
+
+def _key(fact: Fact) -> tuple[str, str]:
+    return nfc(fact.subject), nfc(fact.predicate)
+
+
+def _text(said: Sequence[_Statement], left_out: Sequence[_Statement]) -> str:
+    lines = [s.step.text + (" [fails the spec]" if s.ruling == "reacquire" else "") for s in said]
+    if left_out:
+        names = "; ".join(dict.fromkeys(name_fact(s.fact) for s in left_out))
         lines.append(f"Left out, the evidence is too old: {names}")
     return "\n".join(lines)
 
 
-def _status(rho: Rho) -> str:
-    return "fails" if rho.value < 0 else "boundary" if rho.value == 0 else "supported"
-
-
-def _show(step: TraceStep, status: str, *, named: bool = False) -> AnswerStep:
-    cited = step.cited[0]
-    text = name_fact(cited.fact) if named and cited.fact else step.text
-    return AnswerStep(text, tuple(c.id for c in step.cited), cited.validity, status)
+def _show(statement: _Statement, *, told: bool) -> AnswerStep:
+    (cited,) = statement.step.cited
+    text = statement.step.text if told else name_fact(statement.fact)
+    return AnswerStep(text, (cited.id,), cited.validity, statement.status)
 
 
 def _least(rhos: Sequence[Rho], failing: tuple[int, ...]) -> Rho:
@@ -153,8 +184,3 @@ def _least(rhos: Sequence[Rho], failing: tuple[int, ...]) -> Rho:
         failing,
         all(r.vacuous for r in rhos),
     )
-
-
-def _best_first(wanted: tuple[Target, ...]) -> tuple[Target, ...]:
-    """Return targets with the reachable ones first, then by gain."""
-    return tuple(sorted(wanted, key=lambda t: (not t.reachable, -t.gain, t.step, t.fact)))

@@ -19,8 +19,9 @@ def request_id(
     tenant: str, request: Mapping[str, Any], moment: Moment, judge: Judge, catalog: TypeCatalog
 ) -> str:
     """Return the id: the same question on the same state has the same answer, under the same id."""
-    versions = sorted((t.name, t.version, t.beta) for t in catalog.types.values())
-    parts = [tenant, dict(request), asdict(moment), judge.name, str(judge.formula), judge.evaluate, versions]
+    types = [catalog.types[name].to_dict() for name in sorted(catalog.types)]
+    spec = [judge.name, judge.version, str(judge.formula), judge.evaluate, judge.on_fail]
+    parts = [tenant, dict(request), asdict(moment), spec, types, asdict(catalog.priors)]
     text = json.dumps(parts, sort_keys=True, default=_plain)
     return "ans_" + hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 

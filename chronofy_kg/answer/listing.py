@@ -80,7 +80,9 @@ def list_facts(table: FactTable, catalog: TypeCatalog, wanted: FactFilter, momen
     rows = matching_rows(table, wanted.pattern, wanted.type, wanted.source)
     periods = "all" if wanted.history else "holding"
     view = build_view(table, catalog, moment, rows=whole_keys(table, rows), periods=periods)
-    mine = np.flatnonzero(np.isin(view.winner, rows))
+    # Any assertion that a fact rests on may be the one asked for: two sources state one fact.
+    held = np.concatenate([[0], np.cumsum(np.isin(view.support, rows))])[view.offsets]
+    mine = np.flatnonzero(held[1:] > held[:-1])
     start = view.history.start[view.facts[mine]]
     words = np.ascontiguousarray(table.ids[view.winner[mine]]).view(">u8").reshape(-1, 2)
     order = np.lexsort((words[:, 1], words[:, 0], start))

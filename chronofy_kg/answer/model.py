@@ -12,7 +12,7 @@ from chronofy_kg.facts.model import Fact, Validity
 from chronofy_kg.facts.table import show_value
 from chronofy_kg.facts.time import format_instant
 
-__all__ = ["EXCLUSIONS", "Answer", "AnswerStep", "Pattern", "Verdict", "name_fact", "state_fact"]
+__all__ = ["EXCLUSIONS", "Answer", "AnswerStep", "NamedFact", "Pattern", "Verdict", "name_fact", "state_fact"]
 
 Verdict = Literal["supported", "boundary", "reacquire", "insufficient_evidence"]
 #: Why a match was left out; each match counts once, for the first that applies.
@@ -26,6 +26,15 @@ class Pattern:
     subject: str | None = None
     predicate: str | None = None
     object: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFact:
+    """A withheld fact: what it is about, not what it says."""
+
+    id: str
+    subject: str
+    predicate: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,8 @@ class AnswerStep:
 class Answer:
     """What is known at (at, known_at), how far it can be trusted, and what would make it better.
 
-    `text` is None where the answer is withheld; bound, rho and confidence where there is no evidence.
+    `text` is None where the answer is withheld, and its facts are named only; bound, rho and confidence are
+    None where there is no evidence. `named` says of every cited fact, by id, what it is about.
     """
 
     id: str
@@ -56,7 +66,7 @@ class Answer:
     confidence: float | None
     valid_until: int | None
     steps: tuple[AnswerStep, ...]
-    facts: tuple[Fact, ...]
+    facts: tuple[Fact | NamedFact, ...]
     context: tuple[str, ...]
     bound: Bound | None
     rho: Rho | None
@@ -65,6 +75,7 @@ class Answer:
     reacquire: tuple[Target, ...]
     excluded: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(EXCLUSIONS, 0))
     named: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def name_fact(fact: Fact) -> str:
@@ -80,7 +91,8 @@ def state_fact(fact: Fact) -> str:
     if not fact.type_declared and fact.beta_from == "prior":
         parts.append(f"type {fact.type} is undeclared: prior rate")
     if fact.contradicts:
-        parts.append(f"contradicted by {len(fact.contradicts)} other statement(s) of the same date")
+        others = "; ".join(f"{c.said} by {', '.join(c.sources) or 'no source'}" for c in fact.contradicts)
+        parts.append(f"contradicted by: {others}")
     link = " " if fact.object is not None else ": "
     return f"{fact.subject} {fact.predicate}{link}{said}{unit} ({', '.join(parts)})"
 

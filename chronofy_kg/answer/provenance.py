@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = ["provenance_of"]
 
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:")
 _CONTEXT = {
     "prov": "http://www.w3.org/ns/prov#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
@@ -38,7 +39,9 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
             "@id": identity,
             "@type": "prov:Entity",
             "wasGeneratedBy": activity,
-            "wasDerivedFrom": [f"ckg:fact/{fact}" for fact in used],
+            "wasDerivedFrom": [
+                _fact(fact["id"]) for fact in answer["facts"] if fact["id"] in used and "sources" in fact
+            ],
             "ckg:verdict": answer["verdict"],
         },
         {
@@ -48,15 +51,15 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
             "knownAt": answer["known_at"],
             "ckg:spec": spec.get("name"),
             "ckg:specVersion": spec.get("version"),
-            "used": [f"ckg:fact/{fact}" for fact in used],
+            "used": [_fact(fact) for fact in used],
         },
     ]
     sources: set[str] = set()
     told = {fact["id"]: fact for fact in answer["facts"] if "sources" in fact}
     for fact in used:
-        node: dict[str, Any] = {"@id": f"ckg:fact/{fact}", "@type": "prov:Entity"}
+        node: dict[str, Any] = {"@id": _fact(fact), "@type": "prov:Entity"}
         if fact in told:
-            names = [f"ckg:source/{s['id']}" for s in told[fact]["sources"] if s["id"]]
+            names = [f"ckg:source/{_quoted(s['id'])}" for s in told[fact]["sources"] if s["id"]]
             sources.update(names)
             node |= {
                 "generatedAtTime": told[fact]["recorded_at"],
@@ -67,3 +70,12 @@ def provenance_of(answer: Mapping[str, Any]) -> dict[str, Any]:
         graph.append(node)
     graph += [{"@id": name, "@type": "prov:Agent"} for name in sorted(sources)]
     return {"@context": _CONTEXT, "@graph": graph}
+
+
+def _fact(fact: str) -> str:
+    return f"ckg:fact/{_quoted(fact)}"
+
+
+def _quoted(name: str) -> str:
+    """Return a name as part of an IRI: what may not stand in one is percent-encoded (RFC 3986, 2.1)."""
+    return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in name.encode("utf-8", "surrogatepass"))

@@ -5,13 +5,13 @@ The store says which keys the ids belong to; everything else is the fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chronofy_kg.answer.model import Pattern
-from chronofy_kg.answer.select import excluded, matching_rows
+from chronofy_kg.answer.standing import REASONS, standing
 from chronofy_kg.answer.trace import Cited, CitedStatus, cite, not_counting
 from chronofy_kg.answer.view import Moment, View, build_view, weigh
 from chronofy_kg.decay.catalog import TypeCatalog
@@ -22,9 +22,6 @@ __all__ = ["find_fact", "resolve"]
 
 Rows = NDArray[np.int64]
 Key = tuple[str, str]
-_REASONS: tuple[CitedStatus, ...] = (
-    "retracted", "not_yet_observed", "not_yet_valid", "superseded", "expired",
-)  # fmt: skip
 
 
 def resolve(
@@ -42,38 +39,42 @@ def resolve(
     rows = _rows_of(table, keys)
     rows = rows[table.recorded_at[rows] <= moment.known_at]
     view = build_view(table, catalog, moment, rows=rows)
-    homes = _homes(table, rows)
+    homes = _homes(view, rows, set(ids))
     periods = {view.history.id(i): i for i in range(len(view.history))}
-    holding = {int(view.history.value[number]): i for i, number in enumerate(view.facts.tolist())}
-    numbers = dict(zip(view.history.rows.tolist(), view.history.row_value.tolist(), strict=True))
-    return {i: _cited(i, view, homes.get(i), periods.get(i), holding, numbers) for i in ids}
+    holding = {table.statement(row): i for i, row in enumerate(view.winner.tolist())}
+    asked = np.asarray(sorted(periods[i] for i in set(ids) & periods.keys()), dtype=np.int64)
+    # One view of every period that is asked for: a fact that holds no more is shown as it was.
+    told = weigh(view.history, asked, catalog, moment)
+    return {i: _cited(i, view, homes.get(i), periods.get(i), holding, told) for i in ids}
 
 
 def _cited(
     cited_id: str,
     view: View,
-    home: Rows | None,
+    home: _Home | None,
     period: int | None,
-    holding: dict[int, int],
-    numbers: dict[int, int],
+    holding: Mapping[tuple[str, ...], int],
+    told: View,
 ) -> Cited:
-    """Return one id as cited, given its home rows and its period in the fold, where it has them."""
+    """Return one id as cited, given its home and its period in the fold, where it has them."""
     if home is None and period is None:
         return not_counting(cited_id, "unknown")
-    rows = home if home is not None else view.history.winner[np.asarray([period])]
-    values = {numbers[row] for row in rows.tolist() if row in numbers}
-    values |= set() if period is None else {int(view.history.value[period])}
-    for value in values:
-        if value in holding:
-            return cite(view, holding[value], cited_id)
-    counts = excluded(view.table, view, rows, view.moment, 0)
-    status: CitedStatus = next(name for name in _REASONS if counts[name])
-    shown = (
-        weigh(view.history, np.asarray([period]), view.catalog, view.moment).fact(0)
-        if period is not None
-        else None
-    )
+    row = home.row if home is not None else int(view.history.winner[period])
+    held = holding.get(view.table.statement(row))
+    if held is not None:
+        return cite(view, held, cited_id)
+    # The period in which a value came back has no home of its own.
+    status = home.status if home is not None else _of_period(view, period or 0)
+    shown = None if period is None else told.fact(int(np.searchsorted(told.facts, period)))
     return not_counting(cited_id, status, shown)
+
+
+def _of_period(view: View, period: int) -> CitedStatus:
+    """Return why a period of the fold does not hold."""
+    history = view.history
+    if history.start[period] > view.moment.at:
+        return "not_yet_valid"
+    return "superseded" if history.superseded_by[period] >= 0 else "expired"
 
 
 def find_fact(
@@ -85,13 +86,30 @@ def find_fact(
 
 
 def _rows_of(table: FactTable, keys: Iterable[Key]) -> Rows:
-    parts = [matching_rows(table, Pattern(subject, predicate)) for subject, predicate in sorted(set(keys))]
-    return np.unique(np.concatenate(parts)) if parts else np.empty(0, dtype=np.int64)
+    """Return the rows, ascending, of all these keys, in one pass over the table."""
+    pool = table.pool
+    pairs = [(pool.find(subject), pool.find(predicate)) for subject, predicate in set(keys)]
+    known = [(subject, predicate) for subject, predicate in pairs if subject >= 0 and predicate >= 0]
+    width = np.int64(max(len(pool), 1))
+    sought = np.asarray([subject * width + predicate for subject, predicate in known], dtype=np.int64)
+    subject, predicate = pool.canonical(table.subject), pool.canonical(table.predicate)
+    return np.flatnonzero(np.isin(subject.astype(np.int64) * width + predicate, sought))
 
 
-def _homes(table: FactTable, rows: Rows) -> dict[str, Rows]:
-    """Return the rows told for each home: the fact of their own value and valid_from."""
-    found: dict[str, list[int]] = {}
-    for row in rows.tolist():
-        found.setdefault(fact_id(table.statement(row), int(table.valid_from[row])), []).append(row)
-    return {key: np.asarray(value, dtype=np.int64) for key, value in found.items()}
+@dataclass(frozen=True, slots=True)
+class _Home:
+    row: int
+    status: CitedStatus
+
+
+def _homes(view: View, rows: Rows, ids: Set[str]) -> dict[str, _Home]:
+    """Return, for each id among some that is a home, one of its rows and why it is not in use."""
+    table = view.table
+    home, reasons = standing(view, rows)
+    first = np.unique(home, return_index=True)[1]
+    found: dict[str, _Home] = {}
+    for row, reason in zip(rows[first].tolist(), reasons.tolist(), strict=True):
+        name = fact_id(table.statement(row), int(table.valid_from[row]))
+        if name in ids:
+            found[name] = _Home(row, REASONS[reason] if reason >= 0 else "in_force")
+    return found

@@ -13,23 +13,30 @@ from numpy.typing import NDArray
 
 from chronofy_kg.answer.compose import Found
 from chronofy_kg.answer.model import EXCLUSIONS, Pattern
+from chronofy_kg.answer.standing import count_left_out
 from chronofy_kg.answer.trace import cite
 from chronofy_kg.answer.view import Moment, View, build_view, weigh
 from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.history import group_rows
+from chronofy_kg.facts.model import Fact
 from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.retrieval.corpus import Corpus, likeness
 from chronofy_kg.retrieval.corpus import Found as Sought
 from chronofy_kg.retrieval.pagerank import WalkGraph
-from chronofy_kg.retrieval.rank import Candidates, Mode, Ranking, RankSettings, rank_facts
+from chronofy_kg.retrieval.rank import Candidates, Mode, Ranking, RankSettings, Reason, rank_facts
 
-__all__ = ["Cut", "cut", "excluded", "found_by_pattern", "found_by_question", "matching_rows", "whole_keys"]
+__all__ = ["Cut", "cut", "found_by_pattern", "found_by_question", "matching_rows", "whole_keys"]
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 # A fact answers a question if it is at least this share as relevant as the best one, removed ones included.
+_DATED = "a date in a question is not read: ask as of an instant with `at`"
 _STATED_SHARE = 0.8
+# Cosine from which a fact may answer a question of which it says no word.
+_ALIKE = 0.55
+_FAR_OFF = np.uint8(Reason.BELOW_GATE | Reason.FAR_BELOW_BEST)
 
 
 def matching_rows(table: FactTable, pattern: Pattern, type_name: str | None = None,
@@ -91,81 +98,47 @@ def found_by_pattern(table: FactTable, catalog: TypeCatalog, pattern: Pattern, m
         limit: most facts to state; the rest is context.
         history: show the ended periods of the matched keys too.
     """
+    _check(tau, limit)
     matched = matching_rows(table, pattern)
     matched = matched[table.recorded_at[matched] <= moment.known_at]
     view = build_view(table, catalog, moment, rows=whole_keys(table, matched))
     mine = np.flatnonzero(np.isin(view.winner, matched))
-    order = mine[np.lexsort((view.winner[mine], -view.log_v[mine]))]
+    order = mine[np.lexsort((*_id_words(table, view.winner[mine]).T[::-1], -view.log_v[mine]))]
     parts = cut(view, order, tau)
     return Found(
         stated=tuple(cite(view, int(i)) for i in parts.kept[:limit]),
         context=tuple(view.id(int(i)) for i in parts.kept[limit : 10 * limit]),
         removed=tuple(cite(view, int(i)) for i in parts.removed[:limit]),
-        excluded=excluded(table, view, matched, moment, len(parts.removed)),
+        excluded=_excluded(view, matched, len(parts.removed)),
         shown=_ended(view, matched) if history else (),
+        tau=tau,
     )
 
 
-def _ended(view: View, matched: Rows) -> tuple:  # type: ignore[type-arg]
-    """Return the facts of a history that do not hold now, latest first."""
+def _check(tau: float, limit: int) -> None:
+    if not 0 <= tau <= 1:
+        raise QueryError(f"tau is {tau}; it must lie in [0, 1]")
+    if limit < 1:
+        raise QueryError(f"limit is {limit}; an answer states at least 1 fact")
+
+
+def _id_words(table: FactTable, rows: Rows) -> NDArray[np.uint64]:
+    """Return the assertion ids of rows as two numbers each, uint64[r, 2]: an order nobody chose."""
+    return np.ascontiguousarray(table.ids[rows]).view(">u8").astype(np.uint64).reshape(-1, 2)
+
+
+def _ended(view: View, matched: Rows) -> tuple[Fact, ...]:
+    """Return the facts of a history whose period is over, latest first."""
     history = view.history
-    others = np.setdiff1d(np.flatnonzero(np.isin(history.winner, matched)), view.facts)
+    others = np.flatnonzero(np.isin(history.winner, matched) & (history.end <= view.moment.at))
     ended = weigh(history, others, view.catalog, view.moment)
-    order = np.argsort(-history.start[others], kind="stable")
+    order = np.lexsort((_id_words(view.table, ended.winner)[:, 0], -history.start[others]))
     return tuple(ended.fact(int(i)) for i in order)
 
 
-def excluded(table: FactTable, view: View, matched: Rows, moment: Moment, below_tau: int) -> dict[str, int]:
-    """Count the matched statements that are not used, each once, by the first reason that applies.
-
-    Args:
-        table: the assertions.
-        view: the facts of all keys that `matched` touches.
-        matched: rows that match and were recorded by `known_at`.
-        moment: the two instants.
-        below_tau: how many facts the knowledge filter removed.
-    """
-    counts = dict.fromkeys(EXCLUSIONS, 0)
-    counts["below_tau"] = below_tau
-    if not len(matched):
-        return counts
-    part = table.take(matched)
-    home = group_rows((key_codes(part), *part.value_columns(), part.valid_from))
-    homes = int(home.max()) + 1
-
-    def any_of(mask: Mask) -> Mask:
-        return np.bincount(home[mask], minlength=homes) > 0
-
-    believed = part.retired_at > moment.known_at
-    seen = believed if moment.observed_by is None else believed & (part.observed_at <= moment.observed_by)
-    value = _value_numbers(view, matched)
-    holds = any_of(seen & np.isin(value, view.history.value[view.facts]))
-    begun = any_of(seen & (part.valid_from <= moment.at))
-    known = np.isin(value, view.history.value)
-    ended_by_other = view.history.value[view.history.superseded_by >= 0]
-    displaced = any_of(seen & (~known | np.isin(value, ended_by_other)))
-    reasons = (
-        ("retracted", ~any_of(believed)),
-        ("not_yet_observed", ~any_of(seen)),
-        ("not_yet_valid", ~begun),
-        ("superseded", displaced),
-        ("expired", np.ones(homes, dtype=bool)),
-    )
-    left = ~holds
-    for name, applies in reasons:
-        counts[name] = int((left & applies).sum())
-        left &= ~applies
-    return counts
-
-
-def _value_numbers(view: View, rows: Rows) -> Rows:
-    """Return int64: the number of key and value of each row in the view's fold, -1 where not folded."""
-    folded = view.history.rows
-    place = np.searchsorted(folded, rows)
-    place[place == len(folded)] = 0
-    if not len(folded):
-        return np.full(len(rows), -1, dtype=np.int64)
-    return np.where(folded[place] == rows, view.history.row_value[place], -1)
+def _excluded(view: View, matched: Rows, below_tau: int) -> dict[str, int]:
+    """Count the matched statements that are not used, each once, by the first reason that applies."""
+    return {**dict.fromkeys(EXCLUSIONS, 0), **count_left_out(view, matched), "below_tau": below_tau}
 
 
 def found_by_question(
@@ -196,44 +169,78 @@ def found_by_question(
         limit: most facts to state; the rest is context.
         history: show the ended periods of the stated keys too.
     """
-    sought = corpus.search(question)
+    _check(tau, limit)
+    sought = corpus.search(question, table)
     view = build_view(table, catalog, moment)
-    ranking = _rank(table, view, sought, moment, tau, mode, RankSettings(gate=gate))
-    parts = cut(view, ranking.order, tau)
+    # The order of loading decides nothing, not even between equals.
+    facts = np.argsort(_id_words(table, view.winner)[:, 0], kind="stable")
+    ranking = _rank(table, view, facts, sought, moment, tau, mode, RankSettings(gate=gate))
     best = float(ranking.relevance[ranking.order].max(initial=0.0))
-    near = ranking.relevance >= _STATED_SHARE * best
-    if sought.asked is not None and sought.entities.any():
-        # Of an entity that is named, only the predicate asked for answers; the rest is context.
-        near &= sought.asked[view.winner]
-    stated, removed = parts.kept[near[parts.kept]][:limit], parts.removed[near[parts.removed]]
+    relevant = np.zeros(len(view), dtype=bool)
+    relevant[facts] = (ranking.relevance >= _STATED_SHARE * best) & (ranking.reasons & _FAR_OFF == 0)
+    answers = relevant & _answering(sought)[view.winner]
+    parts = cut(view, facts[ranking.order], tau)
+    stated, removed = parts.kept[answers[parts.kept]][:limit], parts.removed[answers[parts.removed]]
     context = parts.kept[~np.isin(parts.kept, stated)]
-    believed = table.recorded_at <= moment.known_at
-    matched = np.flatnonzero(believed & (sought.coverage >= max(gate, _STATED_SHARE * best)))
-    whole = build_view(table, catalog, moment, rows=whole_keys(table, matched))
-    said = view.winner[stated]
+    whole, matched = _matched(table, catalog, sought, moment, max(gate, _STATED_SHARE * best))
     return Found(
         stated=tuple(cite(view, int(i)) for i in stated),
         context=tuple(view.id(int(i)) for i in context[: 10 * limit]),
         removed=tuple(cite(view, int(i)) for i in removed[:limit]),
-        excluded=excluded(table, whole, matched, moment, len(removed)),
-        shown=_ended(view, whole_keys(table, said)) if history else (),
+        excluded=_excluded(whole, matched, len(removed)),
+        shown=_ended(view, whole_keys(table, view.winner[stated])) if history else (),
+        tau=tau,
+        notes=(_DATED,) if sought.dated else (),
     )
 
 
-def _rank(table: FactTable, view: View, sought: Sought, moment: Moment, tau: float, mode: Mode,
+def _answering(sought: Sought) -> Mask:
+    """Return bool[n]: the rows that may answer; the others are context at best.
+
+    Nothing about another identifier of the same kind answers. Of an entity that is named, only the predicate
+    asked for does, or, where the question says the words of none, what says some other word of it.
+    """
+    mask = ~sought.foreign
+    if not sought.entities.any():
+        return mask
+    if sought.asked is not None:
+        return mask & sought.asked
+    if sought.speaks is not None:
+        mask = mask & (
+            sought.speaks if sought.meaning is None else sought.speaks | (sought.meaning >= _ALIKE)
+        )
+    return mask
+
+
+def _matched(
+    table: FactTable, catalog: TypeCatalog, sought: Sought, moment: Moment, least: float
+) -> tuple[View, Rows]:
+    """Return the statements that match a question by their words, and the facts of their keys."""
+    mask = (table.recorded_at <= moment.known_at) & (sought.coverage >= least) & _answering(sought)
+    if sought.named is not None:
+        mask &= sought.named > 0
+    whole = whole_keys(table, np.flatnonzero(mask))
+    home = group_rows(
+        (key_codes(table)[whole], *(c[whole] for c in table.value_columns()), table.valid_from[whole])
+    )
+    told = np.isin(home, home[mask[whole]]) & (table.recorded_at[whole] <= moment.known_at)
+    return build_view(table, catalog, moment, rows=whole), whole[told]
+
+
+def _rank(table: FactTable, view: View, facts: Rows, sought: Sought, moment: Moment, tau: float, mode: Mode,
           settings: RankSettings) -> Ranking:  # fmt: skip
-    """Rank the facts of a view by what a question found in their texts, and by the walk."""
-    rows = view.winner
-    observed_at = table.observed_at[view.best]
+    """Rank facts of a view, in that order, by what a question found in their texts, and by the walk."""
+    rows = view.winner[facts]
+    observed_at = table.observed_at[view.best[facts]]
     meaning = None if sought.meaning is None else likeness(sought.meaning[rows], observed_at, moment.at)
     candidates = Candidates(
         coverage=sought.coverage[rows],
         bm25=sought.bm25[rows],
         observed_at=observed_at,
-        validity=view.validity,
+        validity=view.validity[facts],
         cosine=meaning,
         named=None if sought.named is None else sought.named[rows],
-        walk=_walk(table, view, sought, tau) if sought.entities.any() else None,
+        walk=_walk(table, view, sought, tau)[facts] if sought.entities.any() else None,
     )
     return rank_facts(candidates, mode, settings, at=moment.at)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from chronofy_kg.answer.model import Answer, AnswerStep
+from chronofy_kg.answer.model import Answer, AnswerStep, NamedFact
 from chronofy_kg.answer.reacquire import Target
 from chronofy_kg.facts.model import Fact, Validity
 from chronofy_kg.facts.time import format_instant
@@ -42,7 +42,10 @@ def fact_as_json(fact: Fact) -> dict[str, Any]:
         "recorded_at": format_instant(fact.recorded_at),
         "quality": finite(fact.quality),
         "superseded_by": fact.superseded_by,
-        "contradicts": list(fact.contradicts),
+        "contradicts": [other.id for other in fact.contradicts],
+        "contradictions": [
+            {"id": other.id, "said": other.said, "sources": list(other.sources)} for other in fact.contradicts
+        ],
         "sources": [
             {"id": s.id, "observed_at": format_instant(s.observed_at), "quality": finite(s.quality)}
             for s in fact.sources
@@ -69,7 +72,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         "confidence": finite(answer.confidence),
         "valid_until": None if answer.valid_until is None else format_instant(answer.valid_until),
         "steps": [_step(step, answer) for step in answer.steps],
-        "facts": [_named(fact) if answer.withheld else fact_as_json(fact) for fact in answer.facts],
+        "facts": [_fact(fact, answer.withheld) for fact in answer.facts],
         "context": list(answer.context),
         "bound": bound
         and {"value": bound.value, "low": bound.low, "high": bound.high, "weakest": bound.weakest},
@@ -83,6 +86,7 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
         },
         "reacquire": [_target(target, answer) for target in answer.reacquire],
         "excluded": dict(answer.excluded),
+        "notes": list(answer.notes),
         "provenance": f"/v1/answers/{answer.id}/provenance",
     }
 
@@ -100,8 +104,10 @@ def _step(step: AnswerStep, answer: Answer) -> dict[str, Any]:
     return shown | ({"uses": list(step.uses)} if step.uses else {})
 
 
-def _named(fact: Fact) -> dict[str, Any]:
-    return {"id": fact.id, "subject": fact.subject, "predicate": fact.predicate}
+def _fact(fact: Fact | NamedFact, withheld: bool) -> dict[str, Any]:
+    if withheld or isinstance(fact, NamedFact):
+        return {"id": fact.id, "subject": fact.subject, "predicate": fact.predicate}
+    return fact_as_json(fact)
 
 
 def _target(target: Target, answer: Answer) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """The reasoning trace: steps, the facts they cite, and the signals that a spec sees.
 
-v(s) is the least V over the facts of step s and over the steps that it uses; a step without evidence has
-v = 0, and so has one with a cited fact that does not count. A trace is complete: its only uncertainty is that
-of the rates. Pure numbers; where the facts come from is `view`, `compose` and `verify`.
+v(s) is the least V over the facts of step s and over the steps that it uses; quality likewise, and age is the
+greatest. A step without evidence, or with a cited fact that does not count, has v = 0, quality 0 and the
+greatest age, so that no spec can take missing evidence for fresh. A trace is complete: its only uncertainty
+is that of the rates. Pure numbers; where the facts come from is `view`, `compose` and `verify`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,19 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.answer.view import View
-from chronofy_kg.decay.validity import log_validity
+from chronofy_kg.decay.validity import validity
 from chronofy_kg.facts.model import Fact, Validity
+from chronofy_kg.facts.time import DAY_US, OPEN_US
 
 __all__ = [
     "COUNTING",
+    "OLDEST_DAYS",
     "SIGNALS",
     "Cited",
     "CitedStatus",
+    "Evidence",
     "TraceStep",
     "cite",
     "not_counting",
-    "signals",
-    "step_validity",
+    "reacquired",
 ]
 
 CitedStatus = Literal[
@@ -44,8 +47,20 @@ CitedStatus = Literal[
 COUNTING: tuple[CitedStatus, ...] = ("in_force", "restated")
 #: What a spec over a trace may name, one sample a step.
 SIGNALS = ("validity", "age_days", "quality")
+#: Age of evidence that does not count: all the days of the years 1 to 9999. Finite, so that specs may reckon.
+OLDEST_DAYS = 3_652_059.0
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 Bound = Literal["value", "low", "high"]
+_ENDS: tuple[Bound, ...] = ("value", "low", "high")
+Later = int | Numbers
+#: How a step joins the values of its facts; what changes nothing; the value of a step without any evidence.
+_JOINS: dict[str, tuple[np.ufunc, float, float]] = {
+    "validity": (np.minimum, np.inf, 0.0),
+    "age_days": (np.maximum, -np.inf, OLDEST_DAYS),
+    "quality": (np.minimum, np.inf, 0.0),
+}
+_STEEPEST = 1e300  # an interval of a rate may be open above
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +71,10 @@ class Cited:
         id: the id that was cited.
         status: whether it counts, and if not why.
         fact: the fact that holds, None where none does.
-        quality, age_days: of the assertion that gives V its maximum.
+        quality: of the assertion that gives V its maximum.
+        age_days: its age; below 0 where it lies in the future (clock skew, hindsight) and counts as 0.
         beta, beta_low, beta_high: per day, with the interval.
+        ends_us: microseconds from the instant asked about until the period of the fact ends.
     """
 
     id: str
@@ -68,6 +85,7 @@ class Cited:
     beta: float = 0.0
     beta_low: float = 0.0
     beta_high: float = 0.0
+    ends_us: int = OPEN_US
 
     @property
     def counts(self) -> bool:
@@ -77,15 +95,10 @@ class Cited:
     @property
     def validity(self) -> Validity:
         """V with its interval; 0 where the fact does not count."""
-        return Validity(*(self.v(0.0, which) for which in ("value", "low", "high")))
-
-    def v(self, later_days: float = 0.0, which: Bound = "value") -> float:
-        """Return V some days after `at`, by the rate itself or an end of its interval."""
         if not self.counts:
-            return 0.0
-        beta = {"value": self.beta, "low": self.beta_high, "high": self.beta_low}[which]
-        age = max(self.age_days + later_days, 0.0)
-        return float(np.exp(log_validity(self.quality, min(beta, 1e300), age)))
+            return Validity(0.0, 0.0, 0.0)
+        rates = np.minimum([self.beta, self.beta_high, self.beta_low], _STEEPEST)
+        return Validity(*validity(self.quality, rates, self.age_days).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,60 +112,168 @@ class TraceStep:
 
 def cite(view: View, index: int, cited_id: str | None = None) -> Cited:
     """Return a fact of a view as cited, under its own id or under an older one of the same value."""
-    fact, rates = view.fact(index), view.rates
+    fact, rates, at = view.fact(index), view.rates, view.moment.at
     return Cited(
         id=cited_id or fact.id,
         status="in_force" if cited_id in (None, fact.id) else "restated",
         fact=fact,
         quality=fact.quality,
-        age_days=fact.age_days,
+        age_days=(at - fact.observed_at) / DAY_US,
         beta=fact.beta_per_day,
         beta_low=float(rates.low[index]),
         beta_high=float(rates.high[index]),
+        ends_us=OPEN_US if fact.valid_to >= OPEN_US else fact.valid_to - at,
     )
 
 
 def not_counting(cited_id: str, status: CitedStatus, fact: Fact | None = None) -> Cited:
-    """Return a cited fact that does not count."""
-    return Cited(id=cited_id, status=status, fact=fact)
+    """Return a fact as cited that does not count, with the period it once had, where it is known."""
+    return Cited(cited_id, status, fact)
 
 
-def step_validity(steps: Sequence[TraceStep], values: Sequence[Mapping[str, float]]) -> Floats:
-    """Return v(s) of each step, float64[n], given the V of each step's facts by id."""
-    v = np.zeros(len(steps))
-    for number, (step, of) in enumerate(zip(steps, values, strict=True)):
-        parts = [of[cited.id] for cited in step.cited] + [float(v[used]) for used in step.uses]
-        v[number] = min(parts, default=0.0)
-    return v
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The facts of a trace of n steps as columns, f of them, each once however often it is cited.
+
+    An old and a new id of one fact in force are one fact.
+
+    Attributes:
+        cited: the facts, as first cited.
+        first_step: int64[f], the step that cites each first.
+        quality: float64[f], 0 where a fact does not count.
+        age_days: float64[f], ends_us: int64[f].
+        beta: float64[3, f]: the rate, that of the low end of V, that of the high end.
+        uses: the earlier steps that each step uses.
+        facts, starts: the facts of step i are ``facts[starts[i]:starts[i + 1]]``, behind a first entry that
+            stands for none: number f changes nothing, f + 1 is a step without any evidence.
+        levels: the steps that use others, after all that they use: their numbers, those of what they use, and
+            where that of each begins.
+    """
+
+    cited: tuple[Cited, ...]
+    first_step: Numbers
+    quality: Floats
+    age_days: Floats
+    ends_us: Numbers
+    beta: Floats
+    uses: tuple[tuple[int, ...], ...]
+    facts: Numbers
+    starts: Numbers
+    levels: tuple[tuple[Numbers, Numbers, Numbers], ...]
+
+    @staticmethod
+    def of(steps: Sequence[TraceStep]) -> Evidence:
+        """Return the columns of a trace."""
+        numbers: dict[str, int] = {}
+        cited: list[Cited] = []
+        first_step: list[int] = []
+        parts: list[list[int | None]] = []
+        for number, step in enumerate(steps):
+            parts.append([None])
+            for one in step.cited:
+                identity = one.fact.id if one.counts and one.fact else one.id
+                if numbers.setdefault(identity, len(cited)) == len(cited):
+                    cited.append(one)
+                    first_step.append(number)
+                parts[-1].append(numbers[identity])
+        neutral, nothing = len(cited), len(cited) + 1
+        flat = [
+            (neutral if step.cited or step.uses else nothing) if fact is None else fact
+            for step, part in zip(steps, parts, strict=True)
+            for fact in part
+        ]
+        starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+        return Evidence(
+            cited=tuple(cited),
+            first_step=np.asarray(first_step, dtype=np.int64),
+            quality=np.asarray([c.quality if c.counts else 0.0 for c in cited], dtype=np.float64),
+            age_days=np.asarray([c.age_days for c in cited], dtype=np.float64),
+            ends_us=np.asarray([c.ends_us for c in cited], dtype=np.int64),
+            beta=np.asarray([(c.beta, c.beta_high, c.beta_low) for c in cited]).reshape(-1, 3).T,
+            uses=tuple(step.uses for step in steps),
+            facts=np.asarray(flat, dtype=np.int64),
+            starts=starts.astype(np.int64),
+            levels=_levels([step.uses for step in steps]),
+        )
+
+    @property
+    def fresh(self) -> Floats:
+        """V that a fresh observation of each fact would give, float64[f]: its q, or 1 where none counts."""
+        return np.where(self.quality > 0, self.quality, 1.0)
+
+    def by_fact(self, *, later_us: Later = 0, which: Bound = "value") -> dict[str, Floats]:
+        """Return the signals (see SIGNALS) of each fact, float64[f], or [b, f] for a batch.
+
+        Args:
+            later_us: microseconds after `at`; int64[b, 1] for a batch.
+            which: by the rates themselves ("value"), or by the ends that make V low or high.
+        """
+        lasting = (self.quality > 0) & (later_us < self.ends_us)
+        age = np.maximum(self.age_days + later_us / DAY_US, 0.0)
+        beta = np.minimum(self.beta[_ENDS.index(which)], _STEEPEST)
+        return {
+            "validity": np.where(lasting, validity(self.fresh, beta, age), 0.0),
+            "age_days": np.where(lasting, age, OLDEST_DAYS),
+            "quality": np.where(lasting, self.quality, 0.0),
+        }
+
+    def by_step(self, own: Mapping[str, Floats], names: Sequence[str] = SIGNALS) -> dict[str, Floats]:
+        """Return the named signals of the steps, float64[n] each, or [b, n], given those of the facts."""
+        return {name: self._per_step(own[name], *_JOINS[name]) for name in names}
+
+    def signals(self, *, which: Bound = "value") -> dict[str, Floats]:
+        """Return the signals of the trace at the instant asked about, float64[n] each."""
+        return self.by_step(self.by_fact(which=which))
+
+    def _per_step(self, values: Floats, join: np.ufunc, neutral: float, nothing: float) -> Floats:
+        """Join the values of each step's facts, then those of the steps that it uses."""
+        ends = np.broadcast_to([neutral, nothing], (*values.shape[:-1], 2))
+        known = np.concatenate([values, ends], axis=-1)
+        joined: Floats = join.reduceat(known[..., self.facts], self.starts, axis=-1)
+        for numbers, used, begins in self.levels:
+            earlier = join.reduceat(joined[..., used], begins, axis=-1)
+            joined[..., numbers] = join(joined[..., numbers], earlier)
+        return joined
+
+    def behind(self, steps: Iterable[int]) -> Numbers:
+        """Return the facts that some steps rest on, by themselves or through what they use."""
+        ends = [*self.starts[1:].tolist(), len(self.facts)]
+        waiting, seen, facts = list(steps), set(steps), set[int]()
+        while waiting:
+            number = waiting.pop()
+            facts.update(self.facts[self.starts[number] + 1 : ends[number]].tolist())
+            fresh = set(self.uses[number]) - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        return np.asarray(sorted(facts), dtype=np.int64)
 
 
-def signals(
-    steps: Sequence[TraceStep],
-    *,
-    later_days: float = 0.0,
-    which: Bound = "value",
-    raised: Mapping[str, float] | None = None,
-) -> dict[str, Floats]:
-    """Return the signals of a trace, float64[n] each, by name (see SIGNALS).
+def reacquired(own: Mapping[str, Floats], raised: Floats) -> dict[str, Floats]:
+    """Return the signals of facts some of which are imagined as re-acquired.
 
     Args:
-        steps: the trace.
-        later_days: days after `at`.
-        which: by the rates themselves ("value"), or by the ends that make V low or high.
-        raised: V of facts that are imagined as re-acquired, by id.
+        own: signals of the facts, float64[f], from `Evidence.by_fact`.
+        raised: V after that, float64[f] or [b, f]; NaN for the others.
     """
-    lifted = raised or {}
-    values = [{c.id: lifted.get(c.id, c.v(later_days, which)) for c in step.cited} for step in steps]
-    age = [_extreme(step, "age_days", later_days, lifted) for step in steps]
-    quality = [min((c.quality for c in step.cited if c.counts), default=0.0) for step in steps]
+    anew = ~np.isnan(raised)
     return {
-        "validity": step_validity(steps, values),
-        "age_days": np.asarray(age, dtype=np.float64),
-        "quality": np.asarray(quality, dtype=np.float64),
+        "validity": np.where(anew, raised, own["validity"]),
+        "age_days": np.where(anew, 0.0, own["age_days"]),
+        "quality": np.where(anew, np.fmax(own["quality"], raised), own["quality"]),
     }
 
 
-def _extreme(step: TraceStep, name: str, later_days: float, lifted: Mapping[str, float]) -> float:
-    """Return the greatest age over the facts of a step; a re-acquired one has age 0."""
-    ages = [0.0 if c.id in lifted else getattr(c, name) + later_days for c in step.cited if c.counts]
-    return max(ages, default=0.0)
+def _levels(uses: Sequence[tuple[int, ...]]) -> tuple[tuple[Numbers, Numbers, Numbers], ...]:
+    """Return the steps that use others, level by level; see `Evidence.levels`."""
+    depth: list[int] = []
+    for used in uses:
+        depth.append(1 + max(depth[one] for one in used) if used else 0)
+    found = []
+    by_level: dict[int, list[int]] = {}
+    for number, level in enumerate(depth):
+        by_level.setdefault(level, []).append(number)
+    for _, numbers in sorted(by_level.items())[1 if 0 in by_level else 0 :]:
+        flat = [used for n in numbers for used in uses[n]]
+        begins = np.cumsum([0, *(len(uses[n]) for n in numbers)])[:-1]
+        found.append(tuple(np.asarray(part, dtype=np.int64) for part in (numbers, flat, begins)))
+    return tuple((a, b, c) for a, b, c in found)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from chronofy_kg.answer.judge import Judge, bound_of
-from chronofy_kg.answer.model import Answer, AnswerStep, Verdict, name_fact
-from chronofy_kg.answer.reacquire import targets, valid_until
-from chronofy_kg.answer.trace import Cited, TraceStep, signals
+from chronofy_kg.answer.judge import Judge, bound_of, ruling
+from chronofy_kg.answer.model import Answer, AnswerStep, name_fact
+from chronofy_kg.answer.reacquire import Target, targets, valid_until
+from chronofy_kg.answer.trace import Cited, Evidence, TraceStep
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.model import Validity
 
@@ -63,31 +63,42 @@ def verify(
         return base
     cited = resolve(sorted({fact for step in given for fact in step.facts}))
     steps = [TraceStep(s.text, tuple(cited[f] for f in dict.fromkeys(s.facts)), s.uses) for s in given]
-    shown = _shown(steps)
     rho = judge.rho(steps)
+    shown = _shown(steps, rho.failing_steps)
     if rho.vacuous or not cited:
         return replace(base, steps=shown)
-    verdict: Verdict = "reacquire" if rho.value < 0 else "boundary" if rho.value == 0 else "supported"
-    fails = verdict == "reacquire"
     bound = bound_of(steps)
-    without = any(not step.cited and not step.uses for step in steps)
-    if bound is not None and without:
-        bound = replace(bound, value=0.0, low=0.0, high=0.0)
+    verdict = ruling(rho, bound)
+    fails = verdict == "reacquire"
+    withheld = fails and judge.on_fail == "withhold"
+    held = {c.fact.id: c.fact for s in steps for c in s.cited if c.fact and c.counts}
     return replace(
         base,
         verdict=verdict,
-        withheld=fails and judge.on_fail == "withhold",
-        text=None if fails else "\n".join(step.text for step in steps if step.text),
+        withheld=withheld,
+        text=None if withheld else "\n".join(step.text for step in steps if step.text),
         confidence=None if bound is None else bound.value,
         valid_until=valid_until(steps, judge, at) if verdict == "supported" else None,
         steps=shown,
-        facts=() if fails else tuple({c.fact.id: c.fact for s in steps for c in s.cited if c.fact}.values()),
+        facts=() if withheld else tuple(held.values()),
         bound=bound,
         rho=rho,
-        reacquire=targets(steps, judge, lag) if fails else (),
+        reacquire=_mendable(steps, judge, lag) if fails else (),
         excluded=_excluded(cited),
         named={c.id: name_fact(c.fact) for c in cited.values() if c.fact},
     )
+
+
+def _mendable(steps: Sequence[TraceStep], judge: Judge, lag: int) -> tuple[Target, ...]:
+    """Return what to acquire again; where a step that nothing mends blocks all, what mends the others."""
+    whole = targets(steps, judge, lag)
+    if whole:
+        return whole
+    alone = [(i, [TraceStep(s.text, s.cited)]) for i, s in enumerate(steps) if s.cited]
+    found = [
+        replace(t, step=i) for i, step in alone if judge.rho(step).value < 0 for t in targets(step, judge, 1)
+    ]
+    return tuple({t.fact: t for t in reversed(found)}.values())[::-1]
 
 
 def _check(given: Sequence[GivenStep]) -> None:
@@ -99,25 +110,28 @@ def _check(given: Sequence[GivenStep]) -> None:
                 raise QueryError(f"step {number} uses step {used}; a step may use earlier steps only, from 0")
 
 
-def _shown(steps: Sequence[TraceStep]) -> tuple[AnswerStep, ...]:
-    ends = [signals(steps, which=which)["validity"] for which in ("value", "low", "high")]
+def _shown(steps: Sequence[TraceStep], failing: Sequence[int]) -> tuple[AnswerStep, ...]:
+    evidence = Evidence.of(steps)
+    ends = [evidence.signals(which=which)["validity"] for which in ("value", "low", "high")]
     return tuple(
         AnswerStep(
             step.text,
             tuple(c.id for c in step.cited),
             Validity(float(ends[0][i]), float(ends[1][i]), float(ends[2][i])),
-            _status(step),
+            _status(step, fails=i in failing),
             step.uses,
         )
         for i, step in enumerate(steps)
     )
 
 
-def _status(step: TraceStep) -> str:
-    """Return the status of a step: the first fact that does not count, else whether any is restated."""
+def _status(step: TraceStep, *, fails: bool) -> str:
+    """Return the status of a step: the first fact that does not count, else whether it fails or restates."""
     for cited in step.cited:
         if not cited.counts:
             return cited.status
+    if fails and (step.cited or step.uses):
+        return "fails"
     if any(cited.status == "restated" for cited in step.cited):
         return "restated"
     return "in_force" if step.cited else "derived" if step.uses else "no_evidence"

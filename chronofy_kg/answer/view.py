@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.decay.catalog import Rates, TypeCatalog
-from chronofy_kg.decay.validity import log_validity
+from chronofy_kg.decay.validity import log_validity, validity
 from chronofy_kg.facts.history import History, believed_rows, fold
-from chronofy_kg.facts.model import Fact, Source, Validity, ValueKind, fact_id
+from chronofy_kg.facts.model import Contradiction, Fact, Source, Validity, ValueKind, fact_id
+from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import DAY_US
 
@@ -57,6 +58,8 @@ class View:
         rates: rates of the rows in `best`.
         age_days: float64[f], age of that assertion at `at`.
         log_v: float64[f], natural logarithm of V; ranking by decay stays here.
+        offsets, support: fact i rests on the table rows ``support[offsets[i]:offsets[i + 1]]``.
+        contested: bool[f], whether another value of the same key is stated from the same instant on.
     """
 
     moment: Moment
@@ -70,6 +73,7 @@ class View:
     log_v: Floats
     offsets: Rows
     support: Rows
+    contested: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -82,19 +86,13 @@ class View:
     @property
     def validity(self) -> Floats:
         """V of each fact, float64[f] in [0, 1]."""
-        return np.exp(self.log_v)
-
-    def at_age(self, index: int, later_days: float) -> float:
-        """Return V of one fact some days after `at`, if nothing else is learned."""
-        age = self.age_days[index] + later_days
-        return float(np.exp(log_validity(self.rates.quality[index], self.rates.beta[index], age)))
+        # Not exp(log_v): at age 0 that would miss q by a rounding, and q = gamma would not be the boundary.
+        return validity(self.rates.quality, self.rates.beta, self.age_days)
 
     def validity_of(self, index: int) -> Validity:
         """Return V of one fact with its interval."""
-        quality, age = self.rates.quality[index], self.age_days[index]
-        low = float(np.exp(log_validity(quality, _finite(self.rates.high[index]), age)))
-        high = float(np.exp(log_validity(quality, self.rates.low[index], age)))
-        return Validity(float(np.exp(self.log_v[index])), low, high)
+        rates = (self.rates.beta[index], _finite(self.rates.high[index]), self.rates.low[index])
+        return Validity(*validity(self.rates.quality[index], rates, self.age_days[index]).tolist())
 
     def id(self, index: int) -> str:
         """Return the id of one fact."""
@@ -128,7 +126,7 @@ class View:
             quality=float(self.rates.quality[index]),
             sources=_sources(table, supports),
             superseded_by=history.id(ender) if ender >= 0 else None,
-            contradicts=_contradictions(history, number),
+            contradicts=_contradictions(history, number) if self.contested[index] else (),
             age_days=float(self.age_days[index]),
             beta_per_day=float(self.rates.beta[index]),
             beta_from=fact_type.beta_from,
@@ -181,6 +179,7 @@ def weigh(history: History, facts: Rows, catalog: TypeCatalog, moment: Moment) -
         log_v=log_v[best],
         offsets=offsets,
         support=support,
+        contested=_contested(history, facts),
     )
 
 
@@ -205,8 +204,31 @@ def _sources(table: FactTable, rows: Sequence[int]) -> tuple[Source, ...]:
     return tuple(sorted(latest.values(), key=lambda s: (-s.observed_at, s.id or "")))
 
 
-def _contradictions(history: History, number: int) -> tuple[str, ...]:
-    """Return the ids of the facts that state another value from the same instant on."""
+def _contested(history: History, facts: Rows) -> NDArray[np.bool_]:
+    """Return bool[f]: whether anybody states another value of a fact's key from the same valid_from on."""
+    rows = history.table.take(history.rows)
+    key, valid_from, value = key_codes(rows), rows.valid_from, history.row_value
+    order = np.lexsort((value, valid_from, key))
+    same = (key[order][1:] == key[order][:-1]) & (valid_from[order][1:] == valid_from[order][:-1])
+    differs = same & (value[order][1:] != value[order][:-1])
+    slot = np.cumsum(np.concatenate([[False], ~same])) if len(order) else np.zeros(0, dtype=np.int64)
+    clashes = np.zeros(int(slot.max(initial=-1)) + 1, dtype=bool)
+    clashes[slot[1:][differs]] = True
+    contested = np.zeros(len(order), dtype=bool)
+    contested[order] = clashes[slot]
+    # Of `many` values none contradicts another: each is a key of its own.
+    single = history.key[facts] != history.value[facts]
+    result: NDArray[np.bool_] = single & contested[np.searchsorted(history.rows, history.winner[facts])]
+    return result
+
+
+def _contradictions(history: History, number: int) -> tuple[Contradiction, ...]:
+    """Return the other values stated from the same instant on, with who states them."""
     table = history.table
-    rows = history.contradicting(number).tolist()
-    return tuple(sorted({fact_id(table.statement(row), int(table.valid_from[row])) for row in rows}))
+    said: dict[str, str] = {}
+    sources: dict[str, set[str]] = {}
+    for row in history.contradicting(number).tolist():
+        other = fact_id(table.statement(row), int(table.valid_from[row]))
+        said[other] = table.said(row)
+        sources.setdefault(other, set()).update(filter(None, [table.pool.get(int(table.source[row]))]))
+    return tuple(Contradiction(i, said[i], tuple(sorted(sources[i]))) for i in sorted(said))

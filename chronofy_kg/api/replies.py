@@ -41,6 +41,14 @@ class SourceOut(BaseModel):
     quality: float | None
 
 
+class ContradictionOut(BaseModel):
+    """Another value stated of the same key from the same instant on, which was not picked."""
+
+    id: str
+    said: str
+    sources: list[str]
+
+
 class FactOut(BaseModel):
     """A fact: one statement over one effective period, with its validity at the instant asked for."""
 
@@ -62,6 +70,7 @@ class FactOut(BaseModel):
     quality: float | None
     superseded_by: str | None
     contradicts: list[str]
+    contradictions: list[ContradictionOut]
     sources: list[SourceOut]
     age_days: float | None
     beta_per_day: float | None
@@ -185,6 +194,7 @@ class AnswerOut(BaseModel):
     bound: BoundOut | None
     robustness: RobustnessOut | None
     reacquire: list[TargetOut]
+    notes: list[str] = Field(description="what to know of how the question was read")
     excluded: ExcludedOut
     provenance: str
 

@@ -99,7 +99,8 @@ def _listen(address: str, port: int) -> socket.socket:
         listener.close()
         reason = error.strerror or str(error)
         raise InputError(
-            f"cannot bind to {address}:{port}: {reason}; choose another port, or 0 for a free one"
+            f"cannot bind to {address}:{port}: {reason}; "
+            "choose another port with CHRONOFY_KG_PORT, or 0 for a free one"
         ) from None
     return listener
 

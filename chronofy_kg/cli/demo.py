@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 import threading
 import time
 import urllib.request
@@ -43,7 +44,8 @@ def run_demo(settings: Settings, *, once: bool, console: Console) -> int:
     with KnowledgeBase.open(settings=settings) as kb:
         prepare_demo(kb, console, notes)
         tour = _Tour(console, once=once)
-        serve(kb, settings.host, 0 if once else settings.port, tour.start, stop=tour.stop)
+        port = 0 if once or _is_taken(settings) else settings.port
+        serve(kb, settings.host, port, tour.start, stop=tour.stop)
         return tour.result()
 
 
@@ -65,6 +67,13 @@ def prepare_demo(kb: KnowledgeBase, console: Console, notes: Console, *, embed: 
     if embed:
         with _watched(notes, "Embedding texts") as tell:
             kb.warm(tell, only_pending=True)
+
+
+def _is_taken(settings: Settings) -> bool:
+    """Return whether something listens on the port of the settings already."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((settings.host, settings.port)) == 0
 
 
 class _Tour:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from rich.console import Console
@@ -23,6 +24,9 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 def prepare_streams() -> None:
     """Let stdout and stderr write any text; what their encoding cannot say is escaped."""
+    # A stream that was closed before the start is None.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w")  # noqa: SIM115 - open as long as the process
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

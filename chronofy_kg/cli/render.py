@@ -122,6 +122,8 @@ def _figures(answer: Map) -> Iterator[tuple[str, str]]:
     left = [f"{count:,} {_EXCLUDED.get(why, why)}" for why, count in answer["excluded"].items() if count]
     if left:
         yield "left out", ", ".join(left)
+    for note in answer["notes"]:
+        yield "note", note
     yield "answer id", answer["id"]
 
 
@@ -166,7 +168,9 @@ def _statement(fact: Map) -> Iterator[str]:
         yield f"seen {_to_second(fact['observed_at'])}"
     yield fact["id"]
     if fact["contradicts"]:
-        yield f"contradicted by {', '.join(fact['contradicts'])}"
+        for other in fact["contradictions"]:
+            by = ", ".join(other["sources"]) or "no source"
+            yield on_one_line(f"contradicted by {by}: {other['said']}")
 
 
 def _to_second(instant: str) -> str:

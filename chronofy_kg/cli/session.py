@@ -213,6 +213,9 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if isinstance(error, ChronofyError):
         output.note(f"{PROGRAM}: {on_one_line(error)}", "red")
         return Exit.STORE if isinstance(error, StoreError) else Exit.INPUT
+    if isinstance(error, OSError):
+        output.note(f"{PROGRAM}: {on_one_line(error.strerror or error)}", "red")
+        return Exit.INPUT
     hint = "" if debug else " (--debug shows where)"
     output.note(f"{PROGRAM}: unexpected {type(error).__name__}: {on_one_line(error)}{hint}", "red")
     return Exit.UNEXPECTED

@@ -6,12 +6,12 @@ A type that nobody declared or fitted takes the defaults of the kind of value th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chronofy_kg.decay.facttypes import FactType, Priors, undeclared
+from chronofy_kg.decay.facttypes import FactKind, FactType, Priors, undeclared
 from chronofy_kg.facts.model import ValueKind
 from chronofy_kg.facts.table import FactTable
 
@@ -43,14 +43,21 @@ class TypeCatalog:
         return TypeCatalog({t.name: t for t in types}, priors if priors is not None else Priors())
 
     def type_of(self, name: str, kind: ValueKind) -> FactType:
-        """Return a fact type by name, or the default for values of this kind."""
+        """Return a fact type by name, or the default for values of this kind.
+
+        A type that nobody declared speaks for values of its own kind only, and the kind of each value decides
+        its cardinality: else the first load of a name would decide what later loads mean.
+        """
         known = self.types.get(name)
-        if known is not None:
+        if known is not None and known.declared:
             return known
         numeric = kind in (ValueKind.NUMBER, ValueKind.INTEGER)
-        many = kind == ValueKind.OBJECT
-        return undeclared(
-            name, "numeric" if numeric else "categorical", "many" if many else "one", self.priors
+        own: FactKind = "numeric" if numeric else "categorical"
+        usual = undeclared(name, own, "many" if kind == ValueKind.OBJECT else "one", self.priors)
+        if known is None or known.kind != own:
+            return usual
+        return (
+            known if known.cardinality == usual.cardinality else replace(known, cardinality=usual.cardinality)
         )
 
     def many(self, table: FactTable) -> NDArray[np.bool_]:
@@ -71,7 +78,7 @@ class TypeCatalog:
 
     def _per_row(self, table: FactTable) -> tuple[list[FactType], NDArray[np.int64]]:
         """Return the distinct types of a table, and int64[n] which of them each row has."""
-        pairs = table.type.astype(np.int64) * len(ValueKind) + table.kind
+        pairs = table.pool.canonical(table.type).astype(np.int64) * len(ValueKind) + table.kind
         distinct, which = np.unique(pairs, return_inverse=True)
         kinds = len(ValueKind)
         types = [self.type_of(table.pool[int(p) // kinds], ValueKind(int(p) % kinds)) for p in distinct]

@@ -16,8 +16,9 @@ from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, from_fit
 from chronofy_kg.decay.fit import fit_decay
 from chronofy_kg.decay.result import DecayFit
-from chronofy_kg.facts.history import fold
+from chronofy_kg.facts.history import fold, group_rows
 from chronofy_kg.facts.model import ValueKind
+from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 
 __all__ = ["learn_types", "types_seen"]
@@ -30,10 +31,12 @@ def types_seen(table: FactTable, rows: Rows, catalog: TypeCatalog) -> tuple[Fact
 
     Where values of several kinds share a name, the most frequent kind decides the default.
     """
-    names = table.type[rows]
+    names = table.pool.canonical(table.type[rows])
     found = []
     for code in np.unique(names).tolist():
         kinds = np.bincount(table.kind[rows[names == code]], minlength=len(ValueKind))
+        kinds[ValueKind.NUMBER] += kinds[ValueKind.INTEGER]  # 52 and 52.0 are one kind of value
+        kinds[ValueKind.INTEGER] = 0
         found.append(catalog.type_of(table.pool[code], ValueKind(int(np.argmax(kinds)))))
     return tuple(found)
 
@@ -43,6 +46,7 @@ def learn_types(
     rows: Rows,
     catalog: TypeCatalog,
     names: Sequence[str] | None = None,
+    *,
     on_type: Callable[[str, int, int], None] | None = None,
 ) -> tuple[FactType, ...]:
     """Fit the rate of each fact type that rows use.
@@ -58,13 +62,12 @@ def learn_types(
         The refitted rows; one that did not change keeps its version.
     """
     wanted = [t for t in types_seen(table, rows, catalog) if names is None or t.name in names]
-    until = int(table.observed_at[rows].max()) if len(rows) else 0
+    types = table.pool.canonical(table.type[rows])
     fitted = []
     for number, fact_type in enumerate(wanted, start=1):
         if on_type is not None:
             on_type(fact_type.name, number, len(wanted))
-        own = rows[table.type[rows] == table.pool.find(fact_type.name)]
-        fit = _fit(table, own, fact_type, until, catalog)
+        fit = _fit(table, rows[types == table.pool.find(fact_type.name)], fact_type, catalog)
         fitted.append(fact_type if fit is None else _renew(fact_type, fit, catalog))
     return tuple(fitted)
 
@@ -81,9 +84,7 @@ def _renew(fact_type: FactType, fit: DecayFit, catalog: TypeCatalog) -> FactType
     return fact_type if replace(renewed, version=fact_type.version) == fact_type else renewed
 
 
-def _fit(
-    table: FactTable, rows: Rows, fact_type: FactType, until: int, catalog: TypeCatalog
-) -> DecayFit | None:
+def _fit(table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog) -> DecayFit | None:
     """Return the fit of one type, None where its kind has nothing to fit or no row is of its kind."""
     if fact_type.kind == "numeric":
         numeric = np.isin(table.kind[rows], (ValueKind.NUMBER, ValueKind.INTEGER))
@@ -92,31 +93,38 @@ def _fit(
             return None
         times = table.valid_from[own].astype("datetime64[us]")
         prior = catalog.priors.beta("numeric")
-        subjects = table.pool.canonical(table.subject[own])
-        return fit_decay(times, table.number[own], subjects, tolerance=fact_type.tolerance, prior=prior)
+        # Predicates that share a type, or units, are series of their own.
+        series = group_rows((key_codes(table.take(own)), table.pool.canonical(table.unit[own])))
+        return fit_decay(times, table.number[own], series, tolerance=fact_type.tolerance, prior=prior)
     if fact_type.kind == "categorical":
-        return _fit_spells(table, rows, fact_type, until, catalog)
+        return _fit_spells(table, rows, catalog)
     return None
 
 
-def _fit_spells(
-    table: FactTable, rows: Rows, fact_type: FactType, until: int, catalog: TypeCatalog
-) -> DecayFit | None:
-    """Fit the exit rate on the periods in which values held, up to the last observation."""
-    many = np.full(len(rows), fact_type.cardinality == "many")
-    history = fold(table, np.sort(rows), many)
-    begun = history.start < until
-    if not begun.any():
+def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit | None:
+    """Fit the exit rate on the periods in which values held.
+
+    A period that has not ended counts for as long as it was seen to hold: nobody watched it after that.
+    """
+    until = int(table.observed_at[rows].max())
+    ordered = np.sort(rows)
+    history = fold(table, ordered, catalog.many(table.take(ordered)))
+    if not len(history):
         return None
-    start, end = history.start[begun], history.end[begun]
-    same_value = _continues(history.value, history.key, history.end, history.start)[begun]
-    changed = (end <= until) & ~same_value
+    offsets, support = history.support(np.arange(len(history)))
+    seen = np.maximum.reduceat(table.observed_at[support], offsets[:-1])
+    goes_on = _continues(history.value, history.key, history.end, history.start)
+    changed = (history.end <= until) & ~goes_on
+    end = np.where(changed | goes_on, history.end, np.minimum(history.end, seen))
+    counts = history.start < np.minimum(end, until)
+    if not counts.any():
+        return None
     return fit_decay(
-        start.astype("datetime64[us]"),
-        subjects=table.pool.canonical(table.subject[history.winner[begun]]),
+        history.start[counts].astype("datetime64[us]"),
+        subjects=table.pool.canonical(table.subject[history.winner[counts]]),
         kind="categorical",
-        ends=np.minimum(end, until).astype("datetime64[us]"),
-        changed=changed,
+        ends=np.minimum(end, until)[counts].astype("datetime64[us]"),
+        changed=changed[counts],
         prior=catalog.priors.beta("categorical"),
     )
 

@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["Assertion", "Fact", "Source", "Validity", "Value", "ValueKind", "assertion_id", "fact_id", "nfc"]
+__all__ = [
+    "Assertion",
+    "Contradiction",
+    "Fact",
+    "Source",
+    "Validity",
+    "Value",
+    "ValueKind",
+    "assertion_id",
+    "fact_id",
+    "nfc",
+]
 
 Value = float | int | bool | str
 _SEPARATOR = "\x1f"
@@ -75,6 +86,15 @@ class Validity:
     high: float
 
 
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Another value stated of the same key from the same instant on, which the fold did not pick."""
+
+    id: str
+    said: str
+    sources: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """One statement over one effective period, as an answer shows it.
@@ -101,7 +121,7 @@ class Fact:
     quality: float
     sources: tuple[Source, ...]
     superseded_by: str | None
-    contradicts: tuple[str, ...]
+    contradicts: tuple[Contradiction, ...]
     age_days: float
     beta_per_day: float
     beta_from: str

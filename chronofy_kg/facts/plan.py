@@ -65,10 +65,12 @@ def plan_load(known: FactTable, incoming: FactTable, many: NDArray[np.bool_]) ->
     offset = len(known)
     both = known.append(incoming)
     ids = np.ascontiguousarray(both.ids).view(">u8").astype(np.uint64)
-    order = np.lexsort((np.arange(len(both)), ids[:, 1], ids[:, 0])) if len(both) else np.empty(0, np.int64)
+    tenant = both.tenant.astype(np.int64)
+    order = np.lexsort((np.arange(len(both)), ids[:, 1], ids[:, 0], tenant)) if len(both) else tenant
     repeated = np.zeros(len(both), dtype=bool)
     if len(both) > 1:
         same = (ids[order][1:] == ids[order][:-1]).all(axis=1)
+        same &= tenant[order][1:] == tenant[order][:-1]
         repeated[order[1:][same]] = True
     fresh = np.flatnonzero(~repeated[offset:]) + offset
     corrected = _corrected(both, np.concatenate([np.arange(offset), fresh]), fresh, many[fresh - offset])

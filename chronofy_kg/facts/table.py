@@ -178,10 +178,12 @@ class FactTable:
         stated = pool.get(self.content[row])
         if stated is not None:
             return stated
-        shown = pool.get(self.object[row])
-        if shown is None:
-            shown = show_value(self.value(row))
-        words = (pool[self.subject[row]], pool[self.predicate[row]], shown, pool.get(self.unit[row]))
+        return f"{pool[self.subject[row]]} {pool[self.predicate[row]]} {self.said(row)}"
+
+    def said(self, row: int) -> str:
+        """Return what a row says of its subject and predicate: its object, or its value and unit."""
+        shown = self.pool.get(self.object[row])
+        words = (show_value(self.value(row)) if shown is None else shown, self.pool.get(self.unit[row]))
         return " ".join(word for word in words if word)
 
     def meta_of(self, row: int) -> dict[str, Any]:
@@ -258,8 +260,10 @@ class TableBuilder:
         intern = self.pool.add
         kind, number, text = _split(row)
         meta = json.dumps(dict(row.meta), sort_keys=True, ensure_ascii=False) if row.meta else None
-        strings = (row.subject, row.predicate, row.object, text, row.unit, row.datatype, row.lang,
-                   row.type or row.predicate, row.source, row.content, meta)  # fmt: skip
+        # An empty qualifier says nothing: it is the same as an absent one.
+        strings = (row.subject, row.predicate, row.object, text, row.unit or None, row.datatype or None,
+                   row.lang or None, row.type or row.predicate, row.source or None, row.content,
+                   meta)  # fmt: skip
         self._codes.extend((self._tenant, *map(intern, strings)))
         self._kinds.append(kind)
         self._numbers.append(number)
@@ -307,11 +311,12 @@ def _split(row: Assertion) -> tuple[ValueKind, float, str | None]:
 
 
 def _assertion_ids(table: FactTable) -> NDArray[np.uint8]:
-    """Return uint8[n, 16]: the hash of everything told in each row, transaction times left out."""
+    """Return uint8[n, 16]: the hash of everything told in each row; tenant and transaction times left out."""
     raw = bytearray()
     for low in range(0, len(table), _CHUNK):
         for statement, told in _told(table, slice(low, low + _CHUNK)):
-            raw += assertion_id(statement, told)
+            # Without the tenant: what wins between equals must not depend on whose store it is.
+            raw += assertion_id(statement[1:], told)
     return np.frombuffer(bytes(raw), dtype=np.uint8).reshape(len(table), 16)
 
 

@@ -7,8 +7,9 @@ words and graph. Ranking is `chronofy_kg.retrieval.rank`.
 
 from __future__ import annotations
 
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,7 +22,7 @@ from chronofy_kg.retrieval.documents import Documents, documents, predicate_word
 from chronofy_kg.retrieval.embed import EmbedderMissingError, MiniLM
 from chronofy_kg.retrieval.lexical import LexicalIndex, NameIndex
 from chronofy_kg.retrieval.temporal import encode_times, join
-from chronofy_kg.retrieval.tokens import document_terms, query_units
+from chronofy_kg.retrieval.tokens import Unit, document_terms, query_units
 from chronofy_kg.retrieval.vectors import CachedEmbedder, EmbeddingCache, VectorIndex
 
 __all__ = ["Corpus", "Found", "State"]
@@ -29,10 +30,29 @@ __all__ = ["Corpus", "Found", "State"]
 Floats = NDArray[np.float64]
 State = Literal["off", "missing", "loading", "ready"]
 _BATCH = 64
+_YEAR = re.compile(r"(1[5-9]|20|21)\d\d([-/]\d\d){0,2}")
+_SIGN = re.compile(r"[\W_]")
+_DIGITS = re.compile(r"\d+")
 # Share of the temporal part in [temporal ; semantic]: enough to part two readings of one text by their age.
 _TEMPORAL_WEIGHT = 0.1
 # A question asks for a predicate if it says at least this share of its words.
+_LEAST_SPOKEN = 0.51  # weighted share of the plain words of a question that a fact must say: most of them
+_SPACED = re.compile(r"\b([^\W\d_]+) +(\w*\d[\w-]*)\b")
 _LEAST_SHARE = 0.3
+# Capitalised words that name a time, not a thing.
+_CALENDAR = frozenset(
+    document_terms(
+        "January February March April May June July August September October November December "
+        "Monday Tuesday Wednesday Thursday Friday Saturday Sunday Q1 Q2 Q3 Q4"
+    )
+)
+# What a question says that asks for whatever is known.
+_GENERAL = frozenset(
+    document_terms(
+        "know known say said mean happen happened information info detail details describe explain summary "
+        "summarise summarize overview fact facts anything everything something"
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,11 @@ class Found:
         entity_codes: int64[e], canonical pool codes.
         asked: bool[n], whether the row's predicate is one that the question asks for; None where it says the
             words of none.
+        speaks: bool[n], whether the row says most of the words of the question that are no names; None where
+            there is none but such as ask for whatever is known.
+        foreign: bool[n], whether the row is about another identifier of the same family as one in the
+            question: a statement about CVE-2020-2 that mentions CVE-2020-1 does not answer for it.
+        dated: whether the question speaks of a year, month or day of the week.
     """
 
     coverage: Floats
@@ -55,6 +80,29 @@ class Found:
     entities: Floats
     entity_codes: NDArray[np.int64]
     asked: NDArray[np.bool_] | None
+    speaks: NDArray[np.bool_] | None
+    foreign: NDArray[np.bool_]
+    dated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Identifiers:
+    """Entities that are identifiers, such as CVE-2020-1 and patient:17.
+
+    Attributes:
+        entity: the entities of each identifier, as a question says it.
+        families: the numbers of the families ("cve").
+        signs: what stands between the name of each family and the rest: "-" in CVE-2020-1, ":" in patient:17.
+        family: int64[e], the family of each entity, -1 for no identifier.
+        subject, linked: int64[n], the subject and the object of each row among the entities, -1 for none.
+    """
+
+    entity: Mapping[str, list[int]]
+    families: Mapping[str, int]
+    signs: Mapping[str, str]
+    family: NDArray[np.int64]
+    subject: NDArray[np.int64]
+    linked: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +114,7 @@ class _Index:
     entity_codes: NDArray[np.int64]
     predicate: NDArray[np.int64]
     predicate_terms: tuple[frozenset[str], ...]
+    identifiers: _Identifiers
 
 
 class Corpus:
@@ -98,30 +147,18 @@ class Corpus:
     def update(self, table: FactTable) -> None:
         """Follow a table: index its words, and take the vectors that the cache has for its texts."""
         with self._lock:
-            if self._index is not None and self._index.table is table:
-                return
-            texts = documents(table)
-            canonical = table.pool.canonical
-            codes = np.unique(np.concatenate([canonical(table.subject), canonical(table.object)]))
-            codes = codes[codes >= 0].astype(np.int64)
-            predicates, predicate = np.unique(canonical(table.predicate), return_inverse=True)
-            self._index = _Index(
-                table=table,
-                texts=texts,
-                words=LexicalIndex.build(texts.pieces, texts.parts, texts.vector_of),
-                names=NameIndex([table.pool[code] for code in codes.tolist()]),
-                entity_codes=codes,
-                predicate=predicate,
-                predicate_terms=tuple(
-                    frozenset(document_terms(predicate_words(table.pool[code])))
-                    for code in predicates.tolist()
-                ),
-            )
-            if self._model is not None:
-                embedder = self._cached()
-                vectors, self._known = embedder.known(texts.texts)
-                self._vectors = VectorIndex(embedder.dimensions)
-                self._vectors.add(vectors)
+            self._follow(table)
+
+    def _follow(self, table: FactTable) -> _Index:
+        if self._index is not None and self._index.table is table:
+            return self._index
+        self._index = _index_of(table)
+        if self._model is not None:
+            embedder = self._cached()
+            vectors, self._known = embedder.known(self._index.texts.texts)
+            self._vectors = VectorIndex(embedder.dimensions)
+            self._vectors.add(vectors)
+        return self._index
 
     @property
     def pending(self) -> int:
@@ -155,14 +192,16 @@ class Corpus:
                     vectors.set(todo, encoded)
                     self._known[todo] = True
 
-    def search(self, question: str) -> Found:
-        """Score every row of the table by a question; `update` must have been called."""
+    def search(self, question: str, table: FactTable) -> Found:
+        """Score every row of a table by a question; the table is followed from here on, if it was not."""
         with self._lock:
-            index, vectors, known = self._index, self._vectors, self._known.copy()
-        if index is None:
-            raise RuntimeError("the corpus follows no table yet")
+            index = self._follow(table)
+            vectors, known = self._vectors, self._known.copy()
+        question = _joined(question, index.identifiers)
+        units = query_units(question)
         mentions = index.names.find(question)
-        matches = index.words.score(question, mentions.terms)
+        called = {u.whole for u in units if u.name and not u.strict and u.whole not in _CALENDAR}
+        matches = index.words.score(question, mentions.terms | called)
         meaning = None
         asked = self._question(question)
         if asked is not None and vectors is not None and known.any():
@@ -175,7 +214,10 @@ class Corpus:
             meaning=meaning,
             entities=mentions.weights,
             entity_codes=index.entity_codes,
-            asked=_asked(index, question),
+            asked=_asked(index, units),
+            speaks=_speaks(index, units, mentions.terms | called, mentions.weights > 0),
+            foreign=_foreign(index.identifiers, units),
+            dated=any(u.whole in _CALENDAR or (u.number and _YEAR.fullmatch(u.whole)) for u in units),
         )
 
     def _question(self, question: str) -> NDArray[np.float32] | None:
@@ -195,18 +237,106 @@ class Corpus:
         return self._embedder
 
 
-def _asked(index: _Index, question: str) -> NDArray[np.bool_] | None:
+def _index_of(table: FactTable) -> _Index:
+    texts = documents(table)
+    canonical = table.pool.canonical
+    subject, linked = canonical(table.subject), canonical(table.object)
+    codes = np.unique(np.concatenate([subject, linked]))
+    codes = codes[codes >= 0].astype(np.int64)
+    names = [table.pool[code] for code in codes.tolist()]
+    predicates, predicate = np.unique(canonical(table.predicate), return_inverse=True)
+    return _Index(
+        table=table,
+        texts=texts,
+        words=LexicalIndex.build(texts.pieces, texts.parts, texts.vector_of),
+        names=NameIndex(names),
+        entity_codes=codes,
+        predicate=predicate,
+        predicate_terms=tuple(
+            frozenset(document_terms(predicate_words(table.pool[code]))) for code in predicates.tolist()
+        ),
+        identifiers=_identifiers(
+            names,
+            np.searchsorted(codes, subject),
+            np.where(linked >= 0, np.searchsorted(codes, linked), -1),
+        ),
+    )
+
+
+def _identifiers(names: Sequence[str], subject: NDArray[np.int64], linked: NDArray[np.int64]) -> _Identifiers:
+    entity: dict[str, list[int]] = {}
+    families: dict[str, int] = {}
+    signs: dict[str, str] = {}
+    family = np.full(len(names), -1, dtype=np.int64)
+    for number, name in enumerate(names):
+        units = query_units(name) if any(c.isdigit() for c in name) else []
+        if len(units) == 1 and units[0].strict:
+            entity.setdefault(units[0].whole, []).append(number)
+            head = _family(units[0].whole)
+            family[number] = families.setdefault(head, len(families))
+            if head.isalpha():
+                signs.setdefault(head, units[0].whole[len(head) : len(head) + 1])
+    return _Identifiers(entity, families, signs, family, subject, linked)
+
+
+def _joined(question: str, identifiers: _Identifiers) -> str:
+    """Return a question in which "patient 17" is written patient:17, as the entities are."""
+
+    def join(match: re.Match[str]) -> str:
+        sign = identifiers.signs.get(match[1].casefold())
+        return f"{match[1]}{sign}{match[2]}" if sign else match[0]
+
+    return _SPACED.sub(join, question)
+
+
+def _family(identifier: str) -> str:
+    """Return what identifiers of one kind share: what stands before the first sign, or how they are built."""
+    head = _SIGN.split(identifier, maxsplit=1)[0]
+    return head if head.isalpha() else _DIGITS.sub("0", identifier)
+
+
+def _asked(index: _Index, units: Sequence[Unit]) -> NDArray[np.bool_] | None:
     """Return bool[n]: whether a row's predicate is the one of which the question says most, if it says any.
 
-    Within one entity the predicate tells its facts apart, however common the word is in the corpus.
+    Within one entity the predicate tells its facts apart, however common the word is in the corpus. Of an
+    identifier the parts say nothing: "CVE-2024-1" does not ask for weekly_cves.
     """
-    said = {term for unit in query_units(question) for term in (unit.whole, *unit.parts)}
+    said = {term for unit in units for term in (unit.whole, *(() if unit.strict else unit.parts))}
     share = np.asarray([len(said & terms) / max(len(terms), 1) for terms in index.predicate_terms])
     best = float(share.max(initial=0.0))
     if best < _LEAST_SHARE:
         return None
     asked: NDArray[np.bool_] = (share >= best * (1 - 1e-9))[index.predicate]
     return asked
+
+
+def _speaks(
+    index: _Index, units: Sequence[Unit], names: frozenset[str], mentioned: NDArray[np.bool_]
+) -> NDArray[np.bool_] | None:
+    """Return bool[n]: whether a row says most of the plain words of the question, by their rarity."""
+    plain = [
+        u.whole
+        for u in units
+        if not u.strict and not u.number and u.whole not in _GENERAL | _CALENDAR
+        and not names.intersection((u.whole, *u.parts))
+    ]  # fmt: skip
+    if not plain:
+        return None
+    spoken: NDArray[np.bool_] = index.words.score(" ".join(plain)).coverage >= _LEAST_SPOKEN
+    # A row that links two entities of the question says what it is about, in whatever words.
+    linked = index.identifiers.linked
+    return spoken | (mentioned[index.identifiers.subject] & (linked >= 0) & mentioned[linked])
+
+
+def _foreign(identifiers: _Identifiers, units: Sequence[Unit]) -> NDArray[np.bool_]:
+    """Return bool[n]: whether a row is about another identifier of the family of one that is asked."""
+    asked = [unit.whole for unit in units if unit.strict]
+    entities = np.asarray([e for name in asked for e in identifiers.entity.get(name, ())], dtype=np.int64)
+    families = [identifiers.families.get(_family(name), -2) for name in asked]
+    same = np.isin(identifiers.family[identifiers.subject], families)
+    meant = np.isin(identifiers.subject, entities) | np.isin(identifiers.linked, entities)
+    foreign: NDArray[np.bool_] = same & ~meant
+    return foreign
 
 
 def likeness(meaning: NDArray[np.float32], observed_at: NDArray[np.int64], at: int) -> NDArray[np.float32]:

@@ -82,7 +82,7 @@ def query_units(question: str) -> list[Unit]:
     shouting = not any(character.islower() for character in question)
     for position, chunk in enumerate(_chunks(question)):
         capitals = len(chunk) > 1 and chunk.isupper() and not shouting
-        if chunk.casefold() in _FILLERS and not capitals:
+        if (chunk.casefold() in _FILLERS and not capitals) or (len(chunk) == 1 and chunk.islower()):
             continue
         whole, parts = _fold(chunk), tuple(_parts(chunk))
         number = _NUMBER.fullmatch(chunk) is not None

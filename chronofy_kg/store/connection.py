@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import logging
 import random
+import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
-from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity
-from neo4j.exceptions import ConstraintError
+from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Session
+from neo4j.exceptions import ClientError, ConstraintError
 
+from chronofy_kg.errors import StoreUnavailableError
 from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.embedded import Embedded, is_kept, open_embedded
 from chronofy_kg.store.errors import told_errors
 from chronofy_kg.store.rows import Columns
 from chronofy_kg.store.statements import chunks, statement
@@ -26,7 +30,7 @@ Records = list[dict[str, Any]]
 
 _CONNECT_S = 5.0
 _RETRY_S = 15.0
-_CONSTRAINT_TRIES = 3
+_CONSTRAINT_TRIES = 5
 
 # The driver reports each retry on its logger; without a handler Python would print that on stderr.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -62,11 +66,14 @@ class Connection:
     def __init__(self, address: StoreAddress) -> None:
         address.check()
         self.address = address
-        self.embedded = None
-        if address.is_embedded:
-            from chronofy_kg.store.embedded import open_embedded
+        self.embedded: Embedded | None = None
+        self._revival = threading.Lock()
+        self._connect()
 
-            self.embedded = open_embedded(address.data_dir / "engine", address.linger)
+    def _connect(self) -> None:
+        address = self.address
+        if address.is_embedded:
+            self.embedded = open_embedded(self._folder, address.linger)
             uri, login = self.embedded.uri, (self.embedded.user, self.embedded.password)
             self.database = self.embedded.database
         else:
@@ -78,6 +85,26 @@ class Connection:
         except BaseException:
             self._release()
             raise
+
+    @property
+    def _folder(self) -> Path:
+        return self.address.data_dir / "engine"
+
+    def session(self, **options: Any) -> Session:
+        """Return a session; an embedded engine whose keeper has died is started anew first."""
+        if self.embedded is not None and not is_kept(self._folder):
+            with self._revival:
+                self._revive()
+        return self.driver.session(database=self.database, **options)
+
+    def _revive(self) -> None:
+        if is_kept(self._folder):
+            return  # another thread was first
+        if not (self._folder / "databases").is_dir():
+            raise StoreUnavailableError(f"the data folder {self.address.data_dir} is gone; start again")
+        self.driver.close()
+        self._release()
+        self._connect()
 
     def _open(self, uri: str, login: tuple[str, str]) -> Driver:
         driver = GraphDatabase.driver(
@@ -108,7 +135,7 @@ class Connection:
 
     def read(self, work: Callable[[ManagedTransaction], T]) -> T:
         """Run a unit of reads; it may run more than once."""
-        with told_errors(self.address), self.driver.session(database=self.database) as session:
+        with told_errors(self.address), self.session() as session:
             return session.execute_read(work)
 
     def write(self, work: Callable[[ManagedTransaction], T]) -> T:
@@ -119,7 +146,7 @@ class Connection:
         """
         for attempt in range(1, _CONSTRAINT_TRIES + 1):
             try:
-                with told_errors(self.address), self.driver.session(database=self.database) as session:
+                with told_errors(self.address), self.session() as session:
                     return self._write_once(session, work)
             except _MetAnother as met:
                 if attempt == _CONSTRAINT_TRIES:
@@ -132,17 +159,20 @@ class Connection:
     def _write_once(session: Any, work: Callable[[ManagedTransaction], T]) -> T:
         try:
             result: T = session.execute_write(work)
-        except ConstraintError as problem:
-            raise _MetAnother(problem) from None
+        except ClientError as problem:
+            # At commit the embedded engine tells the same clash in words of its own.
+            if isinstance(problem, ConstraintError) or "Duplicated key" in str(problem.message):
+                raise _MetAnother(problem) from None
+            raise
         return result
 
     def run_schema(self, text: str) -> None:
         """Run one schema statement in a transaction of its own, as engines ask for."""
-        with told_errors(self.address), self.driver.session(database=self.database) as session:
+        with told_errors(self.address), self.session() as session:
             session.run(text).consume()
 
 
 class _MetAnother(Exception):  # noqa: N818 - a signal between two functions here
-    def __init__(self, problem: ConstraintError) -> None:
+    def __init__(self, problem: ClientError) -> None:
         self.problem = problem
         super().__init__()

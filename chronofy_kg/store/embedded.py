@@ -27,7 +27,7 @@ try:
 except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Embedded", "open_embedded"]
+__all__ = ["Embedded", "is_kept", "open_embedded"]
 
 READY_TIMEOUT_S = 60.0
 _POLL_S = 0.05
@@ -130,7 +130,7 @@ def _lease(folder: Path, deadline: float) -> IO[str]:
 def _wait_until_ready(folder: Path, linger: float, deadline: float, lease: IO[str]) -> Embedded:
     spawned = 0.0
     while time.monotonic() < deadline:
-        if not _is_kept(folder) and time.monotonic() - spawned > _RESPAWN_S:
+        if not is_kept(folder) and time.monotonic() - spawned > _RESPAWN_S:
             _spawn_keeper(folder, linger)
             spawned = time.monotonic()
         try:
@@ -146,8 +146,10 @@ def _wait_until_ready(folder: Path, linger: float, deadline: float, lease: IO[st
     raise _not_ready(folder)
 
 
-def _is_kept(folder: Path) -> bool:
+def is_kept(folder: Path) -> bool:
     """Whether a keeper lives: only the kernel's lock tells, a process id may be somebody else's by now."""
+    if not (folder / keeper.ENGINE_LOCK).exists():
+        return False
     with (folder / keeper.ENGINE_LOCK).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

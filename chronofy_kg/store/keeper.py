@@ -79,7 +79,7 @@ def engine_command(folder: Path, http: int, bolt: int) -> list[str]:
     return [
         str(root / "jre" / "bin" / "java"),
         "--add-modules", "jdk.incubator.vector", "--enable-native-access=ALL-UNNAMED",
-        f"-Xmx{_HEAP}", "-cp", f"{root / 'jars'}/*",
+        f"-Xmx{_HEAP}", "-XX:+UseSerialGC", "-cp", f"{root / 'jars'}/*",
         *(f"-Darcadedb.{key}={value}" for key, value in options.items()),
         "com.arcadedb.server.ArcadeDBServer",
     ]  # fmt: skip
@@ -134,9 +134,9 @@ class _Engine:
             stderr=self._log,
             preexec_fn=_die_with_keeper,
         )
-        self._publish()
+        self.publish()
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """Write the endpoint file in one step, so that a reader never sees half of it."""
         told = {
             "keeper": os.getpid(),
@@ -183,6 +183,16 @@ def _write_password(folder: Path) -> None:
             out.write(secrets.token_urlsafe(24))
 
 
+def _owns(folder: Path, lock: IO[str]) -> bool:
+    """Whether the folder is still the one that was locked: others may have removed it and made it anew."""
+    try:
+        there = (folder / ENGINE_LOCK).stat()
+    except OSError:
+        return False
+    ours = os.fstat(lock.fileno())
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
 def keep(folder: Path, linger: float) -> None:
     """Own the engine of a folder until nobody has used it for `linger` seconds."""
     with (folder / ENGINE_LOCK).open("a") as lock, (folder / USERS_LOCK).open("a") as users:
@@ -197,7 +207,7 @@ def keep(folder: Path, linger: float) -> None:
         signal.signal(signal.SIGTERM, lambda number, _frame: stopping.append(number))
         engine = _Engine(folder)
         idle_since: float | None = None
-        while not stopping and engine.watch():
+        while not stopping and _owns(folder, lock) and engine.watch():
             time.sleep(_POLL_S)
             try:
                 fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)  # granted only if nobody holds it shared
@@ -209,7 +219,8 @@ def keep(folder: Path, linger: float) -> None:
                 break  # users.lock stays ours: newcomers wait for our exit, then start another keeper
             fcntl.flock(users, fcntl.LOCK_UN)
         engine.stop()
-        endpoint.unlink(missing_ok=True)
+        if _owns(folder, lock):
+            endpoint.unlink(missing_ok=True)
 
 
 def main(arguments: list[str]) -> int:

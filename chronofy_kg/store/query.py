@@ -82,8 +82,7 @@ def _run(
     connection: Connection, text: str, parameters: dict[str, Any], row_limit: int, timeout_s: float
 ) -> CypherResult:
     with told_errors(connection.address):
-        session = connection.driver.session(
-            database=connection.database,
+        session = connection.session(
             default_access_mode=READ_ACCESS,
             fetch_size=min(row_limit + 1, 1_000),
         )
@@ -101,7 +100,8 @@ def _run(
                 # Whatever it was, nothing of it stays. (A transaction that is only left would be committed.)
                 transaction.rollback()
     counted = summary.counters
-    if summary.query_type != "r" or counted.contains_updates or counted.contains_system_updates:
+    # Where rows were left unread the embedded engine names no type; its counters are right all the same.
+    if summary.query_type not in ("r", None) or counted.contains_updates or counted.contains_system_updates:
         raise ReadOnlyError("the query writes; nothing was changed")
     shown = [[json_value(value) for value in row] for row in rows[:row_limit]]
     return CypherResult(columns, shown, truncated=len(rows) > row_limit)

@@ -66,7 +66,12 @@ def test_short_and_without_gaps() -> None:
 
 
 @pytest.mark.engine
-def test_the_curl_has_that_answer(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_curl_and_the_python_have_those_answers(
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (python,) = [block for kind, block in BLOCKS if kind == "python"]
     (curl,) = [block for _, block in BLOCKS if block.startswith("curl ")]
     asked = json.loads(shlex.split(curl.replace("\\\n", " "))[-1])
     (shown,) = [json.loads(block) for kind, block in BLOCKS if kind == "json" and '"verdict"' in block]
@@ -75,7 +80,13 @@ def test_the_curl_has_that_answer(tmp_path_factory: pytest.TempPathFactory) -> N
         for pack in PACKS:
             kb.put_spec(pack, data_text("rules", f"{pack}.spec"))
         kb.load(demo_assertions())
+        monkeypatch.setenv("CHRONOFY_KG_EMBEDDER", "none")
+        exec(compile(python.replace("chronofy-data", str(settings.data)), "README.md", "exec"), {})
+        told = capsys.readouterr().out
         answer = answer_as_json(kb.query(asked["question"], at=parse_instant(asked["at"]).us))
+    assert told.startswith("supported 0.")
+    assert "US unemployment_rate: 7.3 % (seen 1984-12-31" in told
+    assert told.endswith("reacquire\n")  # the trace is judged now, decades later
     assert {name: answer[name] for name in ("verdict", "answer", "valid_until")} == {
         name: shown[name] for name in ("verdict", "answer", "valid_until")
     }

@@ -24,8 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def _load_deploy() -> ModuleType:
-    """Load deploy/neo4j.py under a name of its own: its file is called like the driver's package."""
-    spec = importlib.util.spec_from_file_location("chronofy_deploy_neo4j", ROOT / "deploy" / "neo4j.py")
+    """Load the launcher of deploy/, which is no package."""
+    spec = importlib.util.spec_from_file_location(
+        "chronofy_deploy_neo4j", ROOT / "deploy" / "neo4j_server.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -50,7 +52,7 @@ def address(
         return
     reason = deploy.missing()
     if reason is not None:
-        required = os.environ.get("CI") == "true" or os.environ.get("CHRONOFY_KG_REQUIRE_NEO4J") == "1"
+        required = os.environ.get("CI") == "true" or os.environ.get("REQUIRE_NEO4J") == "1"
         (pytest.fail if required else pytest.skip)(f"no Neo4j: {reason}")
     server = deploy.start(folder)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -97,3 +98,10 @@ def test_the_rule_graph_is_replaced_as_a_whole(
     assert store.read_rule_graph(tenant) == (nodes[2:], [], [(facts[1], "n2")])
     left = store.cypher("MATCH (n:RuleNode {tenant: $tenant}) RETURN count(n)", {"tenant": tenant})
     assert left.rows == [[1]]
+
+
+def test_specs_put_at_the_same_time_are_all_kept(store: GraphStore, tenant: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        versions = list(pool.map(lambda n: store.write_spec(tenant, "same", f"text {n}", n), range(12)))
+    assert sorted(versions) == list(range(1, 13))
+    assert {spec["text"] for spec in store.read_specs(tenant)} == {f"text {n}" for n in range(12)}

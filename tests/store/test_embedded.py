@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -140,6 +141,20 @@ def _sequence(store: GraphStore) -> int:
 
 
 @pytest.mark.engine
+def test_a_folder_that_is_removed_and_made_anew_is_another_store(folder: Path) -> None:
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=600.0)) as store:
+        first = store._connection.embedded
+        assert first is not None
+        store.write_spec("t", "old", "text", 1)
+    shutil.rmtree(folder)
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=1.0)) as store:
+        assert store.read_specs("t") == []
+        assert wait_until(lambda: not is_running(first.keeper_pid) and not is_running(first.engine_pid))
+        # The old keeper went without touching what is not its own.
+        assert (folder / "engine" / keeper.ENDPOINT_FILE).exists()
+
+
+@pytest.mark.engine
 def test_the_engine_listens_on_loopback_only_and_hides_its_password(folder: Path) -> None:
     with GraphStore.open(StoreAddress(data_dir=folder, linger=0.5)) as store:
         lease = store._connection.embedded
@@ -196,3 +211,24 @@ def test_the_keeper_starts_without_the_driver_and_numpy() -> None:
     text = "import sys, chronofy_kg.store.keeper; print([m for m in ('neo4j', 'numpy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_store_outlives_its_keeper(folder: Path) -> None:
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=1.0)) as store:
+        assert store.write_spec("t", "kept", "text", 1) == 1
+        os.kill(json.loads((folder / "engine" / keeper.ENDPOINT_FILE).read_text())["keeper"], signal.SIGKILL)
+        assert wait_until(lambda: not is_kept(folder))
+        assert [spec["name"] for spec in store.read_specs("t")] == ["kept"]
+        assert store.write_spec("t", "kept", "another", 2) == 2
+        assert store.cypher("RETURN 1").rows == [[1]]
+
+
+def test_a_folder_that_is_gone_is_told_and_not_made_again(folder: Path) -> None:
+    with GraphStore.open(StoreAddress(data_dir=folder, linger=1.0)) as store:
+        told = json.loads((folder / "engine" / keeper.ENDPOINT_FILE).read_text())
+        shutil.rmtree(folder)
+        os.kill(told["keeper"], signal.SIGKILL)
+        assert wait_until(lambda: not is_running(told["engine"]))
+        with pytest.raises(StoreUnavailableError, match=r"data folder .* is gone"):
+            store.read_specs("t")
+        assert not folder.exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from chronofy_kg.errors import InputError
 from chronofy_kg.facts import OPEN_US, FactTable
 from chronofy_kg.facts.plan import plan_load
-from chronofy_kg.store import Changes, GraphStore, StaleSnapshotError
+from chronofy_kg.store import GraphStore, StaleSnapshotError
 
 pytestmark = pytest.mark.engine
 
@@ -230,10 +231,6 @@ def test_a_stale_snapshot_is_refused_and_writes_nothing(ledger: Any, told: Any, 
     assert len(ledger.store.read(ledger.tenant)[0]) == 1
 
 
-def _levelled(changes: Changes, table: FactTable) -> FactTable:
-    return changes.apply(table)
-
-
 def test_changes_bring_another_snapshot_level(ledger: Any, told: Any, many: Any) -> None:
     ledger.load(told(value="a", source="s"), told(predicate="knows", object="o", source="s"), now=10)
     snapshot, since = ledger.store.read(ledger.tenant)
@@ -245,10 +242,10 @@ def test_changes_bring_another_snapshot_level(ledger: Any, told: Any, many: Any)
     assert changes.added.retired_at.tolist() == [OPEN_US, 30, OPEN_US]
     assert [snapshot.id_of(0)] == ["a_" + ids.tobytes().hex() for ids in changes.retired_ids]
     assert changes.retired_at.tolist() == [20]
-    assert same_rows(_levelled(changes, snapshot), ledger.table)
+    assert same_rows(changes.apply(snapshot), ledger.table)
     nothing = ledger.store.changes(ledger.tenant, 3)
     assert (nothing.sequence, len(nothing.added), len(nothing.retired_ids)) == (3, 0, 0)
-    assert same_rows(_levelled(nothing, ledger.table), ledger.table)
+    assert same_rows(nothing.apply(ledger.table), ledger.table)
 
 
 def test_tenants_do_not_meet(store: GraphStore, told: Any, make_ledger: Any) -> None:
@@ -282,3 +279,41 @@ def test_an_empty_plan_checks_the_sequence_too(ledger: Any, told: Any, many: Any
     assert ledger.store.write(ledger.tenant, ledger.table, plan, many, 1, 9).sequence == 1
     with pytest.raises(StaleSnapshotError):
         ledger.store.write(ledger.tenant, ledger.table, plan, many, 0, 9)
+
+
+def test_writers_at_the_same_time_never_lose_or_double_anything(
+    store: GraphStore, tenant: str, told: Any, make_ledger: Any, expected_graph: Any
+) -> None:
+    def work(name: str) -> int:
+        """Write five times, planning again whenever somebody else was quicker."""
+        ledger, refused = make_ledger(store, tenant), 0
+        for number in range(5):
+            while True:
+                ledger.table, ledger.sequence = store.read(tenant)
+                try:
+                    ledger.load(told(predicate="p", value=f"{name}{number}", valid_from=number, source=name))
+                    break
+                except StaleSnapshotError:
+                    refused += 1
+        return refused
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, "abcd"))
+    final = make_ledger(store, tenant)
+    final.table, final.sequence = store.read(tenant)
+    assert (final.sequence, len(final.table)) == (20, 20)
+    assert len(np.unique(final.table.recorded_at)) == 20
+    _check_graph(final, expected_graph(final.table))
+
+
+def test_tenants_can_be_written_at_the_same_time(
+    store: GraphStore, tenant: str, told: Any, make_ledger: Any
+) -> None:
+    def work(name: str) -> int:
+        ledger = make_ledger(store, f"{tenant}-{name}")
+        for number in range(5):
+            ledger.load(*(told(subject=f"s{n}", value=number, valid_from=number) for n in range(40)))
+        return len(store.read(ledger.tenant)[0])
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, "abcd")) == [200] * 4

@@ -59,6 +59,12 @@ def test_rows_are_capped_and_the_cap_is_told(store: GraphStore) -> None:
     assert (len(whole.rows), whole.truncated) == (2_500, False)
 
 
+@pytest.mark.parametrize("limit", [10, 1_000])
+def test_a_result_that_is_left_unread_is_still_a_read(store: GraphStore, limit: int) -> None:
+    cut = store.cypher("UNWIND range(1, 20000) AS x RETURN x", row_limit=limit)
+    assert (len(cut.rows), cut.truncated) == (limit, True)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -51,7 +51,8 @@ async def _raw(request: Request) -> _Raw:
 @router.post(
     "/v1/facts",
     summary="Load facts",
-    description="All or nothing; with on_error=skip the good rows are stored and the bad ones listed. "
+    description="A bad row refuses them all; with on_error=skip the good rows are stored and the bad ones "
+    "listed. More than 5,000 rows are written in several transactions; sending them again is safe. "
     "Loading the same again changes nothing.",
     response_model=LoadOut,
     openapi_extra={"requestBody": _BODY},

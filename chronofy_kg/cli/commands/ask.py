@@ -56,7 +56,9 @@ def query(
 ) -> int:
     """Answer a question or a pattern, with evidence.
 
-    Exit code 4 says that there is no answer: withheld, or insufficient evidence.
+    Here a question is answered by words and graph; the server adds vectors. Facts below --tau are never
+    shown, whatever --on-fail says. Exit code 4 says that there is no answer: withheld, or
+    insufficient evidence.
     """
     from chronofy_kg.answer.model import Pattern
 
@@ -69,11 +71,6 @@ def query(
         )
     how = _how(session, at, known_at, spec, param)
     with session.knowledge_base() as kb:
-        if text is not None and session.settings.embedder != "none":
-            session.output.note(
-                "Loading the embedding model (CHRONOFY_KG_EMBEDDER=none answers by words alone)"
-            )
-            kb.warm()
         answer = kb.query(
             text,
             pattern=pattern if asked else None,

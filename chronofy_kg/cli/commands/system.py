@@ -12,10 +12,13 @@ import typer
 
 from chronofy_kg.cli.options import Params, cypher_values
 from chronofy_kg.cli.session import Session
-from chronofy_kg.errors import InputError
+from chronofy_kg.errors import InputError, QueryError
+from chronofy_kg.resources import data_text
 
 if TYPE_CHECKING:
+    from chronofy_kg.kb import KnowledgeBase
     from chronofy_kg.settings import Settings
+    from chronofy_kg.store import CypherResult
 
 __all__ = ["config", "cypher", "demo", "serve"]
 
@@ -38,7 +41,7 @@ def cypher(
     """
     values = cypher_values(param)
     with session.knowledge_base() as kb:
-        result = kb.named(text[1:], values) if text.startswith("@") else kb.cypher(text, values)
+        result = _named(kb, text[1:], values) if text.startswith("@") else kb.cypher(text, values)
     if session.as_json:
         shown = {"columns": list(result.columns), "rows": [list(row) for row in result.rows]}
         session.output.document(shown | {"truncated": result.truncated})
@@ -49,6 +52,19 @@ def cypher(
         session.output.note(f"{len(result.rows):,} rows")
     if result.truncated:
         session.output.note(f"more rows match; only the first {len(result.rows):,} are shown")
+
+
+def _named(kb: KnowledgeBase, name: str, values: dict[str, Any]) -> CypherResult:
+    """Run a named query; a refusal shows the head of its file, which has its parameters and an example."""
+    try:
+        return kb.named(name, values)
+    except QueryError as error:
+        try:
+            text = data_text("cypher", "queries", f"{name}.cypher")
+        except OSError:
+            raise error from None
+        head = [line.removeprefix("//").strip() for line in text.splitlines() if line.startswith("//")]
+        raise QueryError("\n".join([str(error), *head])) from None
 
 
 def config(session: Session) -> None:

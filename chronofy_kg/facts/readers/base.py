@@ -22,6 +22,7 @@ Place = Literal["line", "row"]
 HELPERS = ("value_kind", "value_number", "value_text")
 META = "meta."
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _LONGEST_NUMBER = 400  # digits; beyond, a double is infinite
 _AS_TEXT = ("string", "xsd:string")
@@ -129,7 +130,7 @@ def typed_cell(cell: str, field: str = "value", datatype: Any = None) -> float |
     """Return a text cell as the number or boolean that it is written as, else as text.
 
     Raises:
-        FactFormatError: it is written as a number that is not finite.
+        FactFormatError: it is written as a number that is not finite, or perhaps with a decimal comma.
     """
     if datatype in _AS_TEXT:
         return cell
@@ -140,5 +141,10 @@ def typed_cell(cell: str, field: str = "value", datatype: Any = None) -> float |
     if _NOT_FINITE.fullmatch(cell):
         raise FactFormatError(
             f"{field} is {cell}; leave the row out where there is no number", pointer=f"/{field}"
+        )
+    if _DECIMAL_COMMA.fullmatch(cell):
+        raise FactFormatError(
+            f"{field} {cell!r} may be a number with a decimal comma: write a point, or set datatype = string",
+            pointer=f"/{field}",
         )
     return {"true": True, "false": False}.get(cell, cell)

@@ -69,3 +69,14 @@ def test_a_cursor_pins_its_instants_and_belongs_to_its_filter() -> None:
     for garbage in ("", "abc", "e30", "W10", "é", "W251bGxd"):
         with pytest.raises(CursorError):
             pinned(later, garbage, FactFilter())
+
+
+def test_a_source_lists_every_fact_that_rests_on_it_not_only_those_it_stated_best() -> None:
+    table = table_of(
+        told("p", "weight", 80, "2026-01-01", source="a", quality=0.5),
+        told("p", "weight", 80, "2026-01-01", source="b", quality=0.9),
+    )
+    for source in ("a", "b"):
+        page = list_facts(table, TYPES, FactFilter(source=source), MOMENT, limit=10)
+        assert [fact.value for fact in page.items] == [80]
+    assert list_facts(table, TYPES, FactFilter(source="c"), MOMENT, limit=10).items == ()

@@ -135,7 +135,7 @@ def test_a_derived_step_inherits_the_weakness_of_what_it_uses() -> None:
     answer = judged(table, steps)
     old = 2 ** (-42 / 10)
     assert answer.verdict == "reacquire"
-    assert answer.steps[2].status == "derived"
+    assert answer.steps[2].status == "fails"
     assert answer.steps[2].validity.value == pytest.approx(old)
     assert answer.rho is not None
     assert answer.rho.failing_steps == (0, 2)

@@ -11,7 +11,7 @@ from chronofy_kg.answer.judge import Bound, Rho
 from chronofy_kg.answer.model import Answer, AnswerStep, Pattern
 from chronofy_kg.answer.reacquire import Target
 from chronofy_kg.answer.verify import GivenStep
-from chronofy_kg.facts.model import Fact, Source, Validity
+from chronofy_kg.facts.model import Contradiction, Fact, Source, Validity
 from chronofy_kg.facts.time import OPEN_US, parse_instant
 from chronofy_kg.kb import SpecChoice
 
@@ -151,10 +151,11 @@ def test_json_is_the_shape_of_http(run, kb):
 
 
 def test_contradictions_and_ended_periods_are_shown(run, kb):
-    ended = fact(valid_to=us("2024-05-10"), contradicts=(OTHER,), object="drug:x", value=None, unit=None)
+    other = Contradiction(OTHER, "drug:y", ("gp:9",))
+    ended = fact(valid_to=us("2024-05-10"), contradicts=(other,), object="drug:x", value=None, unit=None)
     kb.replies["query"] = answer(facts=(ended,))
     out = run("query", "x", "--history").out
-    assert f"contradicted by {OTHER}" in " ".join(out.split())
+    assert "contradicted by gp:9: drug:y" in " ".join(out.split())
     assert "to   2024-05-10T00:00:00Z" in out
     assert "patient:17 egfr: drug:x" in out
 
@@ -293,16 +294,3 @@ def test_verify_withheld_is_exit_code_4(run, kb):
     ran = run("verify", "nowhere.json")
     assert (ran.code, ran.out) == (2, "")
     assert "nowhere.json: No such file" in ran.err
-
-
-def test_a_question_loads_the_model_first_and_a_pattern_does_not(
-    run, kb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CHRONOFY_KG_EMBEDDER", "minilm")
-    kb.replies |= {"query": answer(), "warm": None}
-    ran = run("query", "Is it?")
-    assert [name for name, _, _ in kb.calls] == ["warm", "query"]
-    assert "embedding model" in ran.err
-    kb.calls.clear()
-    run("query", "--subject", "a")
-    assert [name for name, _, _ in kb.calls] == ["query"]

@@ -50,7 +50,7 @@ ANSWER = {
     "id": "ans_1", "at": "2024-05-17T00:00:00Z", "known_at": "2024-05-17T00:00:00Z", "verdict": "supported",
     "withheld": False, "partial": False, "answer": "a b c", "confidence": 0.9, "valid_until": None,
     "steps": [], "facts": [], "context": [], "bound": None, "robustness": None, "reacquire": [],
-    "excluded": {},
+    "notes": [], "excluded": {},
     "provenance": "/v1/answers/ans_1/provenance",
 }  # fmt: skip
 

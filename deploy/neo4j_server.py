@@ -1,8 +1,8 @@
 """Starts and ends a stand-alone Neo4j where there is no Docker: its jars come from Maven Central.
 
-    python deploy/neo4j.py start --home DIR [--bolt-port N] [--http-port N] [--password PW]
-    python deploy/neo4j.py status --home DIR
-    python deploy/neo4j.py stop --home DIR
+    python deploy/neo4j_server.py start --home DIR [--bolt-port N] [--http-port N] [--password PW]
+    python deploy/neo4j_server.py status --home DIR
+    python deploy/neo4j_server.py stop --home DIR
 
 The jars are kept in a per-user cache ($XDG_CACHE_HOME or ~/.cache, then chronofy-kg/neo4j/VERSION), so a
 second start needs no network. The server listens on 127.0.0.1 only and runs until it is stopped. The test
@@ -26,10 +26,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-# This file is called like the driver's package; run as a script, its folder must not win.
 _HERE = Path(__file__).resolve().parent
-sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != _HERE]
-
 POM = _HERE / "neo4j-pom.xml"
 USER = "neo4j"
 DEFAULT_PASSWORD = "chronofy-kg"  # on loopback, for trying things out
@@ -317,6 +314,7 @@ def _write_state(server: Server) -> None:
     file = home / "server.json"
     file.touch(mode=0o600)
     file.write_text(json.dumps(asdict(server), indent=2) + "\n", encoding="utf-8")
+    (home / "run").mkdir(exist_ok=True)
     (home / "run" / "neo4j.pid").write_text(f"{server.pid}\n", encoding="utf-8")
 
 
@@ -359,7 +357,9 @@ def _command_status(options: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command."""
-    parser = argparse.ArgumentParser(prog="neo4j.py", description="A stand-alone Neo4j from Maven Central.")
+    parser = argparse.ArgumentParser(
+        prog="neo4j_server.py", description="A stand-alone Neo4j from Maven Central."
+    )
     commands = parser.add_subparsers(required=True)
     for name, run in (("start", _command_start), ("stop", _command_stop), ("status", _command_status)):
         command = commands.add_parser(name)
