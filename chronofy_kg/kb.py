@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -30,13 +30,14 @@ from chronofy_kg.answer.view import Moment
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, Priors
 from chronofy_kg.decay.learn import learn_types, types_seen
-from chronofy_kg.errors import QueryError, UnknownFactError, UnknownNameError
+from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import key_codes, plan_load
-from chronofy_kg.facts.readers import RowError, read_table
+from chronofy_kg.facts.plan import check_replay, key_codes, plan_load, plan_replay
+from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import parse_instant
+from chronofy_kg.facts.time import format_instant, parse_instant
+from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
@@ -133,31 +134,38 @@ class KnowledgeBase:
         *,
         on_error: Literal["abort", "skip"] = "abort",
         encoding: str = "utf-8",
+        mapping: ColumnMapping | Mapping[str, Any] | str | Path | None = None,
+        restore: bool = False,
         on_progress: Progress | None = None,
     ) -> LoadReport:
         """Load assertions from a file, a table or an iterable.
 
         Args:
-            source: path of a .jsonl, .csv or .tsv file (or .gz), a FactTable, or assertions.
+            source: path of a .jsonl, .csv, .tsv, .parquet, .ttl, .trig, .nt, .nq or .jsonld file (text also
+                .gz), a FactTable, or assertions.
             on_error: abort stores nothing if any row is bad, skip stores the others.
             encoding: of CSV files.
-            on_progress: called with what is done, rows done, and rows in all or None.
+            mapping: which column of a file is which field, or the path of a mapping file.
+            restore: keep the transaction times of an export; the tenant must be empty.
+            on_progress: called with what is done, rows done, and rows in all (of a file that is being read,
+                about so many) or None.
+
+        Raises:
+            InputError: the source cannot be read at all, or the mapping is wrong.
+            ConflictError: a restore finds something else in the tenant.
         """
         errors: tuple[RowError, ...] = ()
         told: FactTable
         is_file = isinstance(source, str | Path)
         if isinstance(source, str | Path):
-            tell = None if on_progress is None else lambda n: on_progress("read", n, None)
-            result = read_table(
-                Path(source),
-                tenant=self.tenant,
-                zone=self.settings.default_zone,
-                encoding=encoding,
-                on_row=tell,
-            )
+            options = ReadOptions(self.settings.default_zone, encoding, as_mapping(mapping), restore)
+            tell = None if on_progress is None else partial(on_progress, "read")
+            result = read_table(Path(source), options, tenant=self.tenant, on_row=tell)
             told, errors = result.table, result.errors
         elif isinstance(source, FactTable):
             told = source
+        elif restore:
+            raise InputError("assertions have no transaction times; restore a file or a table")
         else:
             builder = TableBuilder(self.tenant)
             builder.extend(source)
@@ -165,7 +173,8 @@ class KnowledgeBase:
         rows = len(told) + len(errors)
         if errors and on_error == "abort":
             return LoadReport(rows, 0, 0, 0, errors, written=False, sequence=self._snapshot.sequence)
-        added, unchanged, corrected = self._write(told, on_progress)
+        write = self._replay if restore else self._write
+        added, unchanged, corrected = write(told, on_progress)
         ids = (
             ()
             if is_file
@@ -181,6 +190,38 @@ class KnowledgeBase:
             sequence=self._snapshot.sequence,
             facts=ids,
         )
+
+    def export(
+        self,
+        target: str | Path | IO[bytes],
+        *,
+        form: str | None = None,
+        profile: Profile | None = None,
+        on_progress: Progress | None = None,
+    ) -> int:
+        """Write every assertion ever told, with its transaction times; `load(restore=True)` takes it back.
+
+        Args:
+            target: path of a file, whose ending is its form (see `writers.ENDINGS`; text also .gz), or a
+                stream of bytes.
+            form: the form for a stream, as an ending; .jsonl by default.
+            profile: how RDF says what is known of a statement, "star" or "plain".
+            on_progress: called with "write", rows done and rows in all.
+
+        Returns:
+            The number of assertions written.
+
+        Raises:
+            InputError: the ending is unknown, a library is missing, or the file cannot be written.
+        """
+        table, _ = self._snapshot.current()
+        tell = None if on_progress is None else lambda rows: on_progress("write", rows, len(table))
+        if isinstance(target, str | Path):
+            write_file(table, Path(target), profile=profile, on_row=tell)
+        else:
+            chosen = check_form(Path(f"stream{form or '.jsonl'}"), profile)
+            write_table(table, target, chosen, profile=profile, on_row=tell)
+        return len(table)
 
     def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write rows in batches; return how many were added, known already, and corrected."""
@@ -201,6 +242,24 @@ class KnowledgeBase:
                 on_progress("write", start + len(batch), len(told))
         self._note_types(told, catalog)
         return added, unchanged, corrected
+
+    def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
+        """Write an export as it happened: each instant one change, at that instant."""
+        catalog, (known, _) = self._catalog(), self._snapshot.current()
+        told = known.take(np.empty(0, dtype=np.int64)).append(told)  # one pool: instants may be many
+        last = int(np.max(told.recorded_at, initial=0))
+        if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
+            raise InputError(f"recorded_at {format_instant(last)} lies in the future")
+        added = retired = 0
+        for instant in check_replay(known, told).tolist():
+            plan = self._snapshot.write(
+                partial(plan_replay, told=told, instant=instant), catalog.many, partial(int, instant)
+            )
+            added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
+            if on_progress is not None:
+                on_progress("restore", len(known) + added, len(told))
+        self._note_types(told, catalog)
+        return added, len(told) - added, retired
 
     def _note_types(self, told: FactTable, catalog: TypeCatalog) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""

@@ -15,7 +15,7 @@ from chronofy_kg.errors import FactFormatError
 from chronofy_kg.facts.model import Assertion
 from chronofy_kg.facts.readers import RowError
 from chronofy_kg.facts.readers.jsonl import read_jsonl
-from chronofy_kg.facts.rows import check_row
+from chronofy_kg.facts.rows import FIELDS, RowRules, check_row
 from chronofy_kg.facts.strict_json import JsonError, decode_json, escape_pointer
 
 __all__ = ["Batch", "batch_from_json", "batch_from_ndjson"]
@@ -61,10 +61,10 @@ def batch_from_ndjson(raw: bytes, zone: str) -> Batch:
     if raw.startswith(_BOM):
         raise JsonError("starts with a byte order mark; send plain UTF-8", line=1, column=1)
     batch = Batch()
-    for row in read_jsonl(io.BytesIO(raw), "body", zone=zone):
+    for row in read_jsonl(io.BytesIO(raw), "body", rules=RowRules(zone, known=FIELDS)):
         if isinstance(row, RowError):
             batch.errors.append({"line": row.line, "column": row.column, "detail": row.message})
-        else:
+        elif isinstance(row, Assertion):
             batch.rows.append(row)
     return batch
 

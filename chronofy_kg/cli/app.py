@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chronofy_kg import __version__
-from chronofy_kg.cli.commands import ask, learn, load, specs, system
+from chronofy_kg.cli.commands import ask, export, learn, load, specs, system
 from chronofy_kg.cli.output import prepare_streams
 from chronofy_kg.cli.session import PROGRAM, AsJson, Data, Debug, Tenant, Uri, command, report
 
@@ -57,6 +57,7 @@ def _globals(
 Function = Callable[..., int | None]
 _COMMANDS: dict[str, Function] = {
     "load": load.load,
+    "export": export.export,
     "fit": learn.fit,
     "mine": learn.mine,
     "query": ask.query,

@@ -2,6 +2,9 @@
 
 A row identical to one ever stored, retired or not, changes nothing. When the same source restates the same
 key and valid_from with another value or end, its earlier assertion is retired. Nothing is deleted.
+
+A restore is a replay: for each instant at which the exported store learned or retired something, one write
+with the clock at that instant. So transaction times enter through the same door as any other, and in order.
 """
 
 from __future__ import annotations
@@ -11,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from chronofy_kg.errors import ConflictError
 from chronofy_kg.facts.history import group_rows
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import OPEN_US
 
-__all__ = ["Plan", "key_codes", "plan_load", "plan_retract"]
+__all__ = ["Plan", "check_replay", "key_codes", "plan_load", "plan_replay", "plan_retract", "replay_instants"]
 
 Rows = NDArray[np.int64]
 
@@ -111,3 +115,76 @@ def plan_retract(known: FactTable, rows: Rows) -> Plan:
     """Plan to stop believing rows of the known table."""
     none = known.take(np.empty(0, dtype=np.int64))
     return Plan(new=none, stillborn=np.empty(0, dtype=bool), retire=rows, unchanged=0)
+
+
+def replay_instants(told: FactTable) -> NDArray[np.int64]:
+    """Return the instants (microseconds, ascending) at which a restored table learned or retired a row."""
+    retired = told.retired_at[told.retired_at != OPEN_US]
+    return np.unique(np.concatenate([told.recorded_at, retired]))
+
+
+def check_replay(known: FactTable, told: FactTable) -> NDArray[np.int64]:
+    """Return the instants that are still to be replayed.
+
+    Args:
+        known: every assertion stored so far: none, or what an interrupted restore of the same table left.
+        told: the rows of an export, with their transaction times.
+
+    Raises:
+        ConflictError: something else is stored.
+    """
+    instants = replay_instants(told)
+    if not len(known):
+        return instants
+    done = _last_change(known)
+    so_far = told.take(np.flatnonzero(told.recorded_at <= done))
+    retired_at = np.where(so_far.retired_at > done, OPEN_US, so_far.retired_at)
+    mine = _sorted_events(known.ids, known.recorded_at, known.retired_at)
+    theirs = _sorted_events(so_far.ids, so_far.recorded_at, retired_at)
+    if not np.array_equal(mine, theirs):
+        raise ConflictError(
+            "a restore needs an empty tenant, or one that holds the beginning of the same export; "
+            "give another with --tenant"
+        )
+    return instants[instants > done]
+
+
+def _last_change(table: FactTable) -> int:
+    return int(max(table.recorded_at.max(), np.where(table.retired_at == OPEN_US, 0, table.retired_at).max()))
+
+
+def _sorted_events(ids: NDArray[np.uint8], recorded: Rows, retired: Rows) -> NDArray[np.int64]:
+    """Return int64[n, 4]: each distinct assertion with its transaction times, in one order."""
+    words = np.ascontiguousarray(ids).view(np.int64).reshape(len(ids), 2)
+    return np.unique(np.column_stack([words, recorded, retired]), axis=0)
+
+
+def plan_replay(known: FactTable, told: FactTable, instant: int) -> Plan:
+    """Plan what a restored table learned and retired at one of its instants.
+
+    Args:
+        known: every assertion stored so far; what was known before `instant`.
+        told: the rows of an export, with their transaction times.
+        instant: microseconds.
+
+    Raises:
+        ConflictError: something was stored at or after `instant` already.
+    """
+    if len(known) and _last_change(known) >= instant:
+        raise ConflictError("something else was written to the tenant while it was being restored")
+    ids = np.ascontiguousarray(told.ids).view("V16").ravel()
+    learned = np.flatnonzero(told.recorded_at == instant)
+    _, first = np.unique(ids[learned], return_index=True)
+    fresh = learned[np.sort(first)]
+    ended = ids[(told.retired_at == instant) & (told.recorded_at < instant)]
+    retire = np.empty(0, dtype=np.int64)
+    if len(ended):
+        known_ids = np.ascontiguousarray(known.ids).view("V16").ravel()
+        retire = np.flatnonzero(np.isin(known_ids, ended) & (known.retired_at == OPEN_US))
+    joined = known.append(told.take(fresh))
+    return Plan(
+        new=joined.take(np.arange(len(known), len(joined))),
+        stillborn=told.retired_at[fresh] == instant,
+        retire=retire,
+        unchanged=len(learned) - len(fresh),
+    )

@@ -20,11 +20,14 @@ __all__ = [
     "DAY_US",
     "OPEN_US",
     "Instant",
+    "Period",
     "Precision",
+    "TimeUnit",
     "find_zone",
     "format_instant",
     "instant_from_datetime",
     "parse_instant",
+    "parse_period",
 ]
 
 DAY_US = 86_400_000_000
@@ -67,6 +70,15 @@ class Instant:
     cut: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A half-open period [start, end) in microseconds since 1970, with the precision of its text."""
+
+    start: int
+    end: int
+    precision: Precision
+
+
 def parse_instant(text: str, *, zone: str = "UTC", unit: TimeUnit | None = None) -> Instant:
     """Parse one instant strictly.
 
@@ -107,6 +119,52 @@ def _parse(text: str, zone: str, unit: TimeUnit | None) -> Instant:
     if day is None:
         raise TimeFormatError(f"{text!r} has a clock time but no day; {_FORMS}")
     return _with_clock(text, parts, _build(text, year, int(month or 1), int(day)), zone)
+
+
+def parse_period(text: str, *, zone: str = "UTC") -> Period:
+    """Parse a period: a year, month or day, or two times with a slash between; ".." leaves an end open.
+
+    Args:
+        text: 2024, 2024-05, 2024-05-17, 2022/2024-05, or 2022/.. for one without an end; a year, month or day
+            after the slash is in the period.
+        zone: IANA name of the zone for times without an offset.
+
+    Raises:
+        TimeFormatError: the text is no period, or ends before it begins.
+        AmbiguousTimeError: a local time does not exist in `zone`, or exists twice.
+
+    >>> period = parse_period("2002")
+    >>> format_instant(period.start), format_instant(period.end), period.precision
+    ('2002-01-01T00:00:00Z', '2003-01-01T00:00:00Z', 'year')
+    """
+    first, slash, last = text.strip().partition("/")
+    begin = parse_instant(first, zone=zone)
+    if slash and last.strip() in ("", ".."):
+        return Period(begin.us, OPEN_US, begin.precision)
+    final = parse_instant(last, zone=zone) if slash else begin
+    if not slash and final.precision not in ("year", "month", "day"):
+        raise TimeFormatError(f"{text!r} is an instant, not a period; write a day, month or year, or FROM/TO")
+    end = _end_of(last.strip() if slash else first, final, zone)
+    if end <= begin.us:
+        raise TimeFormatError(f"{text!r} ends before it begins")
+    return Period(begin.us, end, final.precision)
+
+
+def _end_of(text: str, instant: Instant, zone: str) -> int:
+    """Return the first microsecond after a year, month or day; an instant is its own end."""
+    if instant.precision not in ("year", "month", "day") or instant.us >= OPEN_US:
+        return instant.us
+    digits = text.replace("-", "")
+    year, month, day = int(digits[:4]), int(digits[4:6] or 1), int(digits[6:8] or 1)
+    try:
+        if instant.precision == "day":
+            after = datetime(year, month, day) + timedelta(days=1)  # noqa: DTZ001 - the zone follows
+        else:
+            months = 12 if instant.precision == "year" else 1
+            after = datetime(year + (month - 1 + months) // 12, (month - 1 + months) % 12 + 1, 1)  # noqa: DTZ001
+    except (ValueError, OverflowError):
+        return OPEN_US
+    return _day_start(after, zone, text)
 
 
 def _with_clock(text: str, parts: dict[str, str | None], date: datetime, zone: str) -> Instant:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from chronofy_kg.cli.output import on_one_line
+from chronofy_kg.cli.progress import progress
 from chronofy_kg.cli.session import PROGRAM, Exit, Session
 from chronofy_kg.errors import InputError
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["load"]
 
 _MOST_SHOWN = 20
-Progress = Callable[[str, int, int | None], None]
 
 
 def load(
@@ -28,8 +28,14 @@ def load(
     files: Annotated[
         list[Path],
         typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True,
-                       help="Files to load: .jsonl, .ndjson, .csv or .tsv, each also as .gz."),
+                       help="Files to load: .jsonl, .ndjson, .csv, .tsv, .parquet, .ttl, .trig, .nt, .nq or "
+                            ".jsonld; text also as .gz."),
     ],
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", exists=True, dir_okay=False, readable=True,
+                     help="Which column is which field: a TOML or JSON file."),
+    ] = None,
     on_error: Annotated[
         Literal["abort", "skip"],
         typer.Option("--on-error", help="At a bad row: store nothing of its file and stop, or skip it."),
@@ -41,17 +47,30 @@ def load(
     encoding: Annotated[
         str, typer.Option("--encoding", metavar="NAME", help="Encoding of CSV and TSV files.")
     ] = "utf-8",
+    restore: Annotated[
+        bool,
+        typer.Option("--restore", help="Keep the transaction times of an export; the tenant must be empty."),
+    ] = False,
 ) -> int:  # fmt: skip
     """Load files of assertions; once or twice is the same.
 
     Exit code 1 says that a row was bad, with --on-error skip too.
     """
+    from chronofy_kg.facts.readers import as_mapping
+
+    if restore and len(files) > 1:
+        raise typer.BadParameter("one export at a time can be restored", param_hint="--restore")
+    # Checked before the store is opened: a mistake in it concerns every file.
+    columns = as_mapping(mapping)
     with _reject_file(reject, files) as rejects, session.knowledge_base() as kb:
         tally = _Tally(session)
         for file in files:
             try:
-                with _progress(session, file) as tell:
-                    report = kb.load(file, on_error=on_error, encoding=encoding, on_progress=tell)
+                with progress(session, file.name) as tell:
+                    report = kb.load(
+                        file, on_error=on_error, encoding=encoding, mapping=columns, restore=restore,
+                        on_progress=tell,
+                    )  # fmt: skip
             except InputError as error:
                 tally.refuse(file, error)
                 break
@@ -75,7 +94,7 @@ class _Tally:
 
     def add(self, file: Path, report: LoadReport) -> None:
         for error in report.errors[: max(_MOST_SHOWN - self._bad, 0)]:
-            self._session.output.note(str(error))
+            self._session.output.note(f"{error}\n    {error.excerpt}")
         self._bad += len(report.errors)
         if report.errors:
             self.code = Exit.INPUT
@@ -144,27 +163,6 @@ def _as_json(file: Path, report: LoadReport) -> dict[str, Any]:
         "written": report.written,
         "sequence": report.sequence,
         "errors": [
-            {"line": e.place_line or e.line, "column": e.column, "message": e.message} for e in report.errors
+            {e.place: e.place_line or e.line, "column": e.column, "message": e.message} for e in report.errors
         ],
     }
-
-
-@contextmanager
-def _progress(session: Session, file: Path) -> Iterator[Progress | None]:
-    """Show a moving line with the rate on stderr, where that is a terminal."""
-    if not session.output.notes.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    counted = TextColumn("{task.completed:,.0f} rows, {task.fields[rate]}")
-    columns = (TextColumn("{task.description}"), BarColumn(20), counted, TimeElapsedColumn())
-    with Progress(*columns, console=session.output.notes, transient=True) as progress:
-        task = progress.add_task(file.name, total=None, rate="")
-
-        def tell(doing: str, done: int, total: int | None) -> None:
-            speed = progress.tasks[0].finished_speed or progress.tasks[0].speed
-            rate = f"{speed:,.0f}/s" if speed else ""
-            progress.update(task, description=f"{file.name}: {doing}", completed=done, total=total, rate=rate)
-
-        yield tell

@@ -1,7 +1,8 @@
 """CSV and TSV: a header with the fields of an assertion, one row each; `meta.NAME` columns fill meta.
 
-The delimiter (comma, semicolon or tab) is read off the header. An empty cell is absent. A cell of `value` is
-a number or boolean where it is written as one, else text; `datatype` = string keeps it text.
+The delimiter (comma, semicolon or tab) is read off the header. An empty cell is absent; an empty text as a
+value needs `value_kind` = text beside it. A cell of `value` is a number or boolean where it is written as
+one, else text; `datatype` = string keeps it text, and `value_kind`, which exports have, says what it is.
 """
 
 from __future__ import annotations
@@ -15,18 +16,15 @@ from typing import Any
 
 from chronofy_kg.errors import FactFormatError, FileEncodingError, InputError
 from chronofy_kg.facts.model import Assertion
-from chronofy_kg.facts.readers.base import RowError
-from chronofy_kg.facts.rows import FIELDS, check_row
+from chronofy_kg.facts.readers.base import META, RowError, Told, fields_of_cells, typed_cell
+from chronofy_kg.facts.readers.mapping import NO_MAPPING, ColumnMapping
+from chronofy_kg.facts.rows import FILE_FIELDS, STORED_FIELDS, Restored, RowRules, check_told
 
 __all__ = ["read_csv"]
 
-_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?|[+-]?\.\d+([eE][+-]?\d+)?", re.ASCII)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
-_LONGEST_NUMBER = 400  # digits; beyond, a double is infinite
 _BOM = "\ufeff"
-_META = "meta."
-_COLUMNS = tuple(field for field in FIELDS if field != "meta")
+_NO_RULES = RowRules()
+_COLUMNS = (*FILE_FIELDS, "value_kind")
 _CELL = {
     sign: re.compile(rf'(?:(?P<open>")[^"]*(?:""[^"]*)*(?P<close>")?)?(?P<rest>[^{sign}]*)')
     for sign in ",;\t"
@@ -79,18 +77,24 @@ class _Lines:
 
 
 def read_csv(
-    lines: Iterable[bytes], name: str, *, zone: str = "UTC", encoding: str = "utf-8"
-) -> Iterator[Assertion | RowError]:
-    """Yield an Assertion or a RowError for each record.
+    lines: Iterable[bytes],
+    name: str,
+    *,
+    rules: RowRules = _NO_RULES,
+    mapping: ColumnMapping = NO_MAPPING,
+    encoding: str = "utf-8",
+) -> Iterator[Told]:
+    """Yield what each record tells, or its error.
 
     Args:
         lines: the lines as bytes, e.g. a file opened in binary mode.
         name: name of the file, for errors.
-        zone: IANA name of the zone for times without an offset.
+        rules: zone, units of bare numbers, and whether transaction times are taken.
+        mapping: which column is which field.
         encoding: of the file; a byte order mark at the start is skipped.
 
     Raises:
-        InputError: the header is missing or names unknown columns.
+        InputError: the header is missing or names unknown columns, or the mapping one that is not there.
         FileEncodingError: the bytes are not in `encoding`.
     """
     source = _Lines(lines, name, encoding)
@@ -103,7 +107,7 @@ def read_csv(
         header = next(csv.reader([first], delimiter=delimiter, strict=True))
     except csv.Error as error:
         raise InputError(f"{name}:1: the header is not valid CSV: {error}") from None
-    _check_header(header, name)
+    _check_header(header, name, rules, mapping)
     source.record()
     reader = csv.reader(source, delimiter=delimiter, strict=True)
     while True:
@@ -123,9 +127,9 @@ def read_csv(
         if not cells:
             continue
         try:
-            yield _row(header, cells, zone)
+            yield _row(header, cells, rules, mapping)
         except FactFormatError as error:
-            field = (error.pointer or "/").removeprefix("/")
+            field = mapping.column_of((error.pointer or "/").removeprefix("/"))
             index = header.index(field) if field in header else 0
             down, column = _place(raw.decode(encoding), delimiter, index)
             yield RowError(name, line, column, error.message, raw, line + down)
@@ -143,55 +147,35 @@ def _check_encoding(encoding: str) -> None:
         raise InputError(f"encoding {encoding!r} cannot be read line by line; convert the file to UTF-8")
 
 
-def _check_header(header: list[str], name: str) -> None:
+def _check_header(header: list[str], name: str, rules: RowRules, mapping: ColumnMapping) -> None:
     if not header:
         raise InputError(f"{name}:1: is blank; the first line must name the columns")
-    for column in header:
-        if column not in _COLUMNS and (column == _META or not column.startswith(_META)):
-            known = ", ".join(_COLUMNS)
-            raise InputError(f"{name}:1: unknown column {column!r}; columns are {known}, and meta.NAME")
+    known = (*_COLUMNS, *STORED_FIELDS) if rules.restore else _COLUMNS
+    for column in () if mapping else header:
+        if column not in known and (column == META or not column.startswith(META)):
+            hint = "a restore takes it, with --restore" if column in STORED_FIELDS else (
+                f"columns are {', '.join(known)}, and meta.NAME; others need a mapping (--map)"
+            )  # fmt: skip
+            raise InputError(f"{name}:1: unknown column {column!r}; {hint}")
     repeated = {column for column in header if header.count(column) > 1}
     if repeated:
         raise InputError(f"{name}:1: column {sorted(repeated)[0]!r} stands twice in the header")
+    mapping.check_columns(header)
 
 
-def _row(header: list[str], cells: list[str], zone: str) -> Assertion:
+def _row(
+    header: list[str], cells: list[str], rules: RowRules, mapping: ColumnMapping
+) -> Assertion | Restored:
     if len(cells) != len(header):
         raise FactFormatError(f"has {len(cells)} cells, the header has {len(header)}")
-    fields: dict[str, Any] = {}
-    meta: dict[str, Any] = {}
-    for column, cell in zip(header, cells, strict=True):
-        if cell == "":
-            continue
-        if column.startswith(_META):
-            meta[column.removeprefix(_META)] = cell
-        else:
-            fields[column] = cell
-    if meta:
-        fields["meta"] = meta
-    if "value" in fields and fields.get("datatype") not in ("string", "xsd:string"):
-        fields["value"] = _typed(fields["value"])
-    if "quality" in fields:
-        fields["quality"] = _typed(fields["quality"], field="quality")
-    return check_row(fields, zone=zone)
-
-
-def _typed(cell: str, field: str = "value") -> float | int | bool | str:
-    """Return a cell as the number or boolean that it is written as, else as text."""
-    match = _NUMBER.fullmatch(cell)
-    if match:
-        whole = match[1] is not None and match[2] is None and match[3] is None
-        return int(cell) if whole and len(cell) < _LONGEST_NUMBER else float(cell)
-    if _NOT_FINITE.fullmatch(cell):
-        raise FactFormatError(
-            f"{field} is {cell}; leave the row out where there is no number", pointer=f"/{field}"
-        )
-    if _DECIMAL_COMMA.fullmatch(cell):
-        raise FactFormatError(
-            f"{field} {cell!r} may be a number with a decimal comma: write a point, or set datatype = string",
-            pointer=f"/{field}",
-        )
-    return {"true": True, "false": False}.get(cell, cell)
+    row: dict[str, Any] = {column: cell or None for column, cell in zip(header, cells, strict=True)}
+    fields = fields_of_cells(mapping.cells(row) if mapping else row)
+    value, quality = fields.get("value"), fields.get("quality")
+    if isinstance(value, str) and row.get("value_kind") is None and "value" not in mapping.constants:
+        fields["value"] = typed_cell(value, datatype=fields.get("datatype"))
+    if isinstance(quality, str):
+        fields["quality"] = typed_cell(quality, "quality")
+    return check_told(fields, rules)
 
 
 def _place(record: str, delimiter: str, index: int) -> tuple[int, int]:

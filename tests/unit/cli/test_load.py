@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chronofy_kg.errors import InputError
+from chronofy_kg.errors import ConflictError, InputError
 from chronofy_kg.facts.readers import RowError
 from chronofy_kg.kb import LoadReport
 
@@ -136,7 +136,66 @@ def test_a_file_that_cannot_be_read_stops_the_load_and_keeps_the_report(run, kb,
     assert shown["not_loaded"] == ["b.jsonl"]
 
 
-@pytest.mark.parametrize("argv", [["nowhere.jsonl"], [], ["."], ["a.jsonl", "--on-error", "ignore"]])
+def test_a_mapping_is_read_once_and_passed_on(run, kb, files, tmp_path):
+    (tmp_path / "m.toml").write_text("[fields]\nsubject = 'who'\n")
+    kb.replies["load"] = report()
+    assert run("load", *files, "--map", "m.toml").code == 0
+    mappings = [keywords["mapping"] for _, _, keywords in kb.calls]
+    assert mappings[0].fields == {"subject": "who"}
+    assert mappings[0] is mappings[1]
+    assert [keywords["restore"] for _, _, keywords in kb.calls] == [False, False]
+
+
+def test_a_mistake_in_the_mapping_stops_before_the_store_is_opened(run, kb, files, tmp_path):
+    (tmp_path / "m.toml").write_text("[fields]\nsubjct = 'who'\n")
+    ran = run("load", "a.jsonl", "--map", "m.toml")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "chronofy-kg: m.toml:2:1: unknown field 'subjct'; did you mean 'subject'?\n"
+    assert kb.settings is None
+
+
+def test_restore_takes_one_file(run, kb, files):
+    kb.replies["load"] = report()
+    assert run("load", "a.jsonl", "--restore").code == 0
+    assert kb.calls[0][2]["restore"] is True
+    ran = run("load", *files, "--restore")
+    assert ran.code == 2
+    assert "one export at a time" in ran.err
+
+
+def test_a_tenant_that_is_not_empty_is_no_place_for_a_restore(run, kb, files):
+    kb.replies["load"] = ConflictError("a restore needs an empty tenant")
+    ran = run("load", "a.jsonl", "--restore")
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == "chronofy-kg: a restore needs an empty tenant\n"
+
+
+def test_the_beginning_of_a_bad_row_is_shown(run, kb, files):
+    kb.replies["load"] = report(errors=[bad(1, raw=b'{"subject": ' + b"x" * 200 + b"\n")])
+    shown = run("load", "a.jsonl", "--on-error", "skip").err.splitlines()
+    assert shown[:2] == ["a.jsonl:1:3: subject is missing", "    " + '{"subject": ' + "x" * 68]
+
+
+def test_rows_of_forms_without_lines_are_numbered(run, kb, files):
+    error = RowError("a.parquet", 7, 1, "subject is missing", b"{}\n", place="row")
+    kb.replies["load"] = report(errors=[error])
+    assert run("load", "a.jsonl", "--on-error", "skip").err.startswith(
+        "a.parquet:row 7: subject is missing\n"
+    )
+    shown = run("load", "a.jsonl", "--on-error", "skip", "--json").json
+    assert shown["files"][0]["errors"] == [{"row": 7, "column": 1, "message": "subject is missing"}]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["nowhere.jsonl"],
+        [],
+        ["."],
+        ["a.jsonl", "--on-error", "ignore"],
+        ["a.jsonl", "--map", "nowhere.toml"],
+    ],
+)
 def test_wrong_use(run, kb, files, argv):
     ran = run("load", *argv)
     assert (ran.code, ran.out) == (2, "")

@@ -13,7 +13,8 @@ from chronofy_kg import __version__, errors
 from chronofy_kg.cli import main
 
 OPTIONS = {
-    "load": ["--on-error", "--reject", "--encoding", "FILE"],
+    "load": ["--on-error", "--reject", "--encoding", "--map", "--restore", "FILE"],
+    "export": ["--output", "--rdf-profile"],
     "fit": ["--show", "TYPE"],
     "mine": [],
     "query": ["TEXT", "--subject", "--predicate", "--object", "--at", "--known-at", "--spec", "--param",

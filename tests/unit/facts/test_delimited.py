@@ -216,7 +216,7 @@ def test_csv_encodings_that_are_refused(encoding, part):
         ("subject, predicate\n", "f.csv:1: unknown column ' predicate'"),
         ("subject,subject\n", "f.csv:1: column 'subject' stands twice"),
         ("subject,meta.a,meta.a\n", "f.csv:1: column 'meta.a' stands twice"),
-        ("subject,meta\n", "f.csv:1: unknown column 'meta'"),
+        ("subject,metadata\n", "f.csv:1: unknown column 'metadata'"),
         ("subject,meta.\n", "f.csv:1: unknown column 'meta.'"),
         ("subject,id\n", "f.csv:1: unknown column 'id'"),
         ('"subject,predicate\n', "f.csv:1: the header is not valid CSV"),

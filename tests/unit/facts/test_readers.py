@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from chronofy_kg.errors import FileEncodingError, InputError
-from chronofy_kg.facts.readers import read_rows, read_table
+from chronofy_kg.facts.readers import ReadOptions, read_rows, read_table
 
 ROW = {"subject": "s", "predicate": "p", "value": 1, "valid_from": "2024-01-01"}
 HEADER = "subject,predicate,value,valid_from\n"
@@ -56,17 +56,18 @@ def test_a_late_bad_line_of_a_compressed_file(tmp_path):
     good = line().encode() + b"\n"
     path.write_bytes(gzip.compress(good * 7_000 + b'{"subject": oops}\n' + good))
     seen = []
-    result = read_table(path, on_row=seen.append)
+    result = read_table(path, on_row=lambda rows, about: seen.append((rows, about)))
     assert len(result.table) == 7_001
     assert str(result.errors[0]).startswith(f"{path}:7001:13: not valid JSON")
     assert result.errors[0].raw == b'{"subject": oops}\n'
-    assert seen == [1_000 * n for n in range(1, 8)]
+    assert [rows for rows, _ in seen] == [1_000 * n for n in range(1, 8)]
+    assert all(about is not None and about >= rows for rows, about in seen)
 
 
 def test_read_rows_passes_zone_and_encoding_on(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(HEADER.encode() + b"Zo\xeb,p,1,2024-07-15T12:00\n")
-    (row,) = read_rows(path, zone="Europe/Amsterdam", encoding="cp1252")
+    (row,) = read_rows(path, ReadOptions(zone="Europe/Amsterdam", encoding="cp1252"))
     assert row.subject == "Zoë"
     assert row.valid_from == 1_721_037_600_000_000
     with pytest.raises(FileEncodingError, match="at byte 37"):

@@ -7,6 +7,7 @@ import pytest
 
 from chronofy_kg.errors import AmbiguousTimeError, InputError, TimeFormatError
 from chronofy_kg.facts.readers import RowError, read_csv, read_jsonl
+from chronofy_kg.facts.rows import RowRules
 from chronofy_kg.facts.time import (
     DAY_US,
     OPEN_US,
@@ -39,8 +40,8 @@ def _readers(case, field):
     csv = [b"subject,predicate,value,valid_from,observed_at\n", f"s,p,1,{cells}\n".encode()]
     if field == "valid_to":
         csv = [b"subject,predicate,value,valid_from,observed_at,valid_to\n", f"s,p,1,{cells}\n".encode()]
-    yield "jsonl", read_jsonl([line], "f.jsonl", zone=case.zone)
-    yield "csv", read_csv(csv, "f.csv", zone=case.zone)
+    yield "jsonl", read_jsonl([line], "f.jsonl", rules=RowRules(case.zone))
+    yield "csv", read_csv(csv, "f.csv", rules=RowRules(case.zone))
 
 
 def test_readers_follow_the_table(file_instant):
