@@ -10,6 +10,7 @@ past the last instant is open on its side, which is safe but wider than it need 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from functools import reduce
 from typing import NamedTuple, TypeAlias
 
@@ -90,7 +91,7 @@ def _reach(root: Node, clock: UniformClock) -> _Reach:
     return found[id(root)]
 
 
-class _Bounds:
+class _Bounds(ABC):
     """Pairs of lower and upper values; how atoms and windows get them is in the subclasses."""
 
     def __init__(self, trace: Trace) -> None:
@@ -134,11 +135,13 @@ class _Bounds:
                 assert isinstance(node, Temporal | Pair | Step)
                 return self.temporal(node, operands)
 
+    @abstractmethod
     def atom(self, known: Floats, unknown: Range) -> Bounds:
-        raise NotImplementedError
+        """Return the bounds of a comparison, known over the trace and anything in a range after it."""
 
+    @abstractmethod
     def temporal(self, node: Temporal | Pair | Step, operands: list[Bounds]) -> Bounds:
-        raise NotImplementedError
+        """Return the bounds of a temporal operator over those of its operands."""
 
 
 def _margin_range(operator: str, left: Range, right: Range) -> Range:

@@ -57,7 +57,7 @@ class Level(pp.ParseElementEnhance):
 
     def read(self, text: str, at: int) -> tuple[int, Node]:
         """Return the end and the tree of what stands at an offset; raises pyparsing's exception."""
-        raise NotImplementedError
+        raise pp.ParseException(text, at, "a level has no reading of its own")
 
     def _parse_operand(self, text: str, at: int) -> tuple[int, Node]:
         at, found = self._operand._parse(text, at)
