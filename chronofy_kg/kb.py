@@ -93,7 +93,7 @@ class KnowledgeBase:
             numeric_half_life_days=settings.half_life_numeric,
             categorical_half_life_days=settings.half_life_categorical,
         )
-        self._snapshot = Snapshot(store, self.tenant)
+        self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -118,6 +118,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Give the store back; the embedded engine ends with its last user."""
+        self._snapshot.close()
         self._store.close()
 
     def __enter__(self) -> KnowledgeBase:
