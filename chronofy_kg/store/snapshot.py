@@ -111,6 +111,11 @@ class Snapshot:
         self._table = changes.apply(self._table)
         self._at = Position(changes.sequence, changes.recorded_at, len(self._table), now.identity)
 
+    def adopt(self, told: FactTable) -> FactTable:
+        """Return rows over the pool of this table, so that writing them in parts recodes no string again."""
+        with self._lock:
+            return self._table.take(np.empty(0, dtype=np.int64)).append(told)
+
     def write(
         self,
         plan: Callable[[FactTable], Plan],
