@@ -93,7 +93,7 @@ class KnowledgeBase:
             numeric_half_life_days=settings.half_life_numeric,
             categorical_half_life_days=settings.half_life_categorical,
         )
-        self._snapshot = Snapshot(store, self.tenant)
+        self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -118,6 +118,7 @@ class KnowledgeBase:
 
     def close(self) -> None:
         """Give the store back; the embedded engine ends with its last user."""
+        self._snapshot.close()
         self._store.close()
 
     def __enter__(self) -> KnowledgeBase:
@@ -227,6 +228,7 @@ class KnowledgeBase:
         """Write rows in batches; return how many were added, known already, and corrected."""
         catalog = self._catalog()
         added = unchanged = corrected = 0
+        told = self._snapshot.adopt(told)
         # A key's statements in one batch, in their order: its facts are then written once.
         order = np.argsort(key_codes(told), kind="stable")
         for start in range(0, len(told), _BATCH):
@@ -246,7 +248,7 @@ class KnowledgeBase:
     def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write an export as it happened: each instant one change, at that instant."""
         catalog, (known, _) = self._catalog(), self._snapshot.current()
-        told = known.take(np.empty(0, dtype=np.int64)).append(told)  # one pool: instants may be many
+        told = self._snapshot.adopt(told)  # one pool: instants may be many
         last = int(np.max(told.recorded_at, initial=0))
         if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
             raise InputError(f"recorded_at {format_instant(last)} lies in the future")

@@ -43,6 +43,24 @@ class StringPool:
         for string in strings:
             self.add(string)
 
+    @classmethod
+    def restored(cls, strings: list[str], canonical: Codes) -> StringPool:
+        """Return the pool that has these strings under the codes 0, 1, …
+
+        Args:
+            strings: distinct strings.
+            canonical: int32[len(strings)], the code of the NFC form of each.
+
+        Raises:
+            ValueError: a string comes twice, or a code is out of range.
+        """
+        pool = cls()
+        pool.strings, pool._codes = strings, dict(zip(strings, range(len(strings)), strict=True))
+        pool._canonical = array("i", canonical.astype(np.intc).tobytes())
+        if len(pool._codes) != len(canonical) or not ((canonical >= 0) & (canonical < len(strings))).all():
+            raise ValueError("these strings are no pool")
+        return pool
+
     def __len__(self) -> int:
         return len(self.strings)
 

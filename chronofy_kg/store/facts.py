@@ -6,6 +6,7 @@ Everything that needs no store (which facts change, and how) is in `chronofy_kg.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,11 +41,15 @@ _PASSES = 5  # over a store that is being written to; the last is taken as it is
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a tenant stands: its last sequence number, when that was recorded, how many assertions it has."""
+    """Where a tenant stands: its last sequence number, when that was recorded, how many assertions it has.
+
+    `identity` was drawn at the tenant's first write; empty before that.
+    """
 
     sequence: int = 0
     recorded_at: int = 0
     rows: int = 0
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,13 @@ class Written:
         sequence: the tenant's sequence number now.
         recorded_at: when the write was recorded, microseconds.
         table: the known table with what was retired and added.
+        identity: what tells this tenant from one of the same name in another store.
     """
 
     sequence: int
     recorded_at: int
     table: FactTable
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,9 @@ def position(connection: Connection, tenant: str) -> Position:
 
 def _position(tx: ManagedTransaction, tenant: str) -> Position:
     for record in run(tx, "sequence_read", tenant=tenant):
-        return Position(record["sequence"], record["recorded_at_us"], record["rows"])
+        return Position(
+            record["sequence"], record["recorded_at_us"], record["rows"], record["identity"] or ""
+        )
     return Position()
 
 
@@ -193,10 +202,10 @@ def write_plan(
         at = position(connection, tenant)
         if at.sequence != expected:
             raise StaleSnapshotError(tenant, expected, at.sequence)
-        return Written(at.sequence, at.recorded_at, known)
+        return Written(at.sequence, at.recorded_at, known, at.identity)
     batch = _Batch(tenant, known, plan, many)
-    sequence, recorded_at = connection.write(lambda tx: batch.write(tx, expected, now_us))
-    return Written(sequence, recorded_at, batch.recorded(recorded_at))
+    at = connection.write(lambda tx: batch.write(tx, expected, now_us))
+    return Written(at.sequence, at.recorded_at, batch.recorded(at.recorded_at), at.identity)
 
 
 class _Batch:
@@ -204,6 +213,7 @@ class _Batch:
 
     def __init__(self, tenant: str, known: FactTable, plan: Plan, many: Many) -> None:
         self.tenant, self.plan, self.first_new = tenant, plan, len(known)
+        self.fresh_identity = uuid.uuid4().hex  # of the tenant, if this is its first write
         self.table = known.append(plan.new)
         self.new_rows = np.arange(len(known), len(self.table))
         provisional = self.table.retired_at.copy()
@@ -227,9 +237,16 @@ class _Batch:
         retired[self._retired_rows()] = recorded_at
         return replace(self.table, recorded_at=recorded, retired_at=retired)
 
-    def write(self, tx: ManagedTransaction, expected: int, now_us: int) -> tuple[int, int]:
+    def write(self, tx: ManagedTransaction, expected: int, now_us: int) -> Position:
         """Run the statements; the sequence number comes first, since it locks the tenant."""
-        taken = run(tx, "sequence_take", tenant=self.tenant, count=len(self.new_rows), now_us=now_us)[0]
+        taken = run(
+            tx,
+            "sequence_take",
+            tenant=self.tenant,
+            count=len(self.new_rows),
+            now_us=now_us,
+            fresh=self.fresh_identity,
+        )[0]
         sequence, recorded_at = taken["sequence"], taken["recorded_at_us"]
         if sequence - 1 != expected:
             raise StaleSnapshotError(self.tenant, expected, sequence - 1)
@@ -245,7 +262,7 @@ class _Batch:
         run_all(tx, "assertions_create", told, tenant=self.tenant, **added)
         self._retire(tx, {self.delta.ids[index] for index in fresh.tolist()}, recorded)
         self._link(tx)
-        return sequence, recorded_at
+        return Position(sequence, recorded_at, taken["first_row"] + len(self.new_rows), taken["identity"])
 
     def _write_nodes(self, tx: ManagedTransaction) -> None:
         """Make the entities, sources and fact types that the facts hang on."""

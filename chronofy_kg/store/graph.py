@@ -14,7 +14,7 @@ from chronofy_kg.facts.plan import Plan
 from chronofy_kg.store import catalog, rulegraph
 from chronofy_kg.store.address import StoreAddress
 from chronofy_kg.store.connection import Connection
-from chronofy_kg.store.facts import Changes, Written, position, read_changes, read_table, write_plan
+from chronofy_kg.store.facts import Changes, Position, Written, position, read_changes, read_table, write_plan
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
@@ -72,16 +72,24 @@ class GraphStore:
 
     def sequence(self, tenant: str) -> tuple[int, int]:
         """Return a tenant's last sequence number and when it was recorded (us); (0, 0) for a new tenant."""
-        at = position(self._connection, tenant)
+        at = self.position(tenant)
         return at.sequence, at.recorded_at
+
+    def position(self, tenant: str) -> Position:
+        """Return where a tenant stands; zeros for a new one."""
+        return position(self._connection, tenant)
 
     def read(self, tenant: str, pool: StringPool | None = None) -> tuple[FactTable, int]:
         """Return all assertions of a tenant, retired ones included, and the sequence number of that state.
 
         They come as they were told, in order of recorded_at and then of the row in its load.
         """
-        table, at = read_table(self._connection, tenant, pool)
+        table, at = self.read_at(tenant, pool)
         return table, at.sequence
+
+    def read_at(self, tenant: str, pool: StringPool | None = None) -> tuple[FactTable, Position]:
+        """Return what `read` returns, with the whole position of that state."""
+        return read_table(self._connection, tenant, pool)
 
     def changes(self, tenant: str, since: int, pool: StringPool | None = None) -> Changes:
         """Return what was added and retired after a sequence number; see `Changes.apply`."""

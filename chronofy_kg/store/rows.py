@@ -31,8 +31,8 @@ __all__ = [
 
 Columns = dict[str, list[Any]]
 
-_KINDS = {kind: kind.name.lower() for kind in ValueKind}
-_KIND_OF = {name: kind for kind, name in _KINDS.items()}
+_KIND_NAMES = {kind.value: kind.name.lower() for kind in ValueKind}
+_KIND_OF = {kind.name.lower(): kind for kind in ValueKind}
 
 
 def fact_columns(delta: Delta, indexes: Rows) -> Columns:
@@ -46,8 +46,8 @@ def fact_columns(delta: Delta, indexes: Rows) -> Columns:
         "predicate": [nfc(pool[table.predicate[row]]) for row in shown],
         "type": [nfc(pool[table.type[row]]) for row in shown],
         "content": [table.content_of(row) for row in shown],
-        "value": [_shown_value(table, row) for row in shown],
-        "value_kind": [_KINDS[ValueKind(table.kind[row])] for row in shown],
+        "value": _shown_values(table, states.shown[indexes]),
+        "value_kind": [_KIND_NAMES[kind] for kind in table.kind[states.shown[indexes]].tolist()],
         **{name: [_nfc(pool.get(getattr(table, name)[row])) for row in shown] for name in _QUALIFIERS},
     }
     return columns | _state_columns(table, states, indexes)
@@ -122,14 +122,14 @@ def assertion_columns(delta: Delta, rows: Rows, first_new: int) -> Columns:
         "type": told["type"],
         "content": told["content"],
         "meta": told["meta"],
-        "value_kind": [_KINDS[ValueKind(kind)] for kind in table.kind[rows].tolist()],
+        "value_kind": [_KIND_NAMES[kind] for kind in table.kind[rows].tolist()],
         "valid_from_us": table.valid_from[rows].tolist(),
         "valid_to_us": table.valid_to[rows].tolist(),
         "observed_at_us": table.observed_at[rows].tolist(),
         "quality": _numbers(table.quality[rows].tolist()),
         "row": (rows - first_new).tolist(),
         "stillborn": (table.retired_at[rows] != OPEN_US).tolist(),
-        "told_value": [_told_value(table, row) for row in listed],
+        "told_value": _told_values(table, rows),
         **{f"told_{name}": [_told_otherwise(text) for text in told[name]] for name in _NAMES},
     }
 
@@ -161,21 +161,32 @@ def _told_otherwise(text: str | None) -> str | None:
     return text if text is not None and (not text or nfc(text) != text) else None
 
 
-def _shown_value(table: FactTable, row: int) -> Value | None:
-    value = table.value(row)
-    if isinstance(value, str):
-        return nfc(value)
-    # 0.0 and -0.0 are one value.
-    return value + 0.0 if isinstance(value, float) else value
+def _shown_values(table: FactTable, rows: Rows) -> list[Value | None]:
+    strings = table.pool.strings
+    columns = (table.kind[rows].tolist(), table.number[rows].tolist(), table.text[rows].tolist())
+    return [
+        nfc(strings[text]) if kind == ValueKind.TEXT else _shown_number(kind, number)
+        for kind, number, text in zip(*columns, strict=True)
+    ]
 
 
-def _told_value(table: FactTable, row: int) -> Value | None:
-    code = int(table.text[row])
-    if code >= 0:
-        text = table.pool[code]
-        return text if nfc(text) != text else None
-    number = float(table.number[row])
-    return number if number == 0.0 and np.signbit(number) else None
+def _shown_number(kind: int, number: float) -> Value | None:
+    if kind == ValueKind.NUMBER:
+        return number + 0.0  # 0.0 and -0.0 are one value
+    if kind == ValueKind.INTEGER:
+        return int(number)
+    return bool(number) if kind == ValueKind.BOOLEAN else None
+
+
+def _told_values(table: FactTable, rows: Rows) -> list[Value | None]:
+    strings, numbers = table.pool.strings, table.number[rows]
+    negative = ((numbers == 0.0) & np.signbit(numbers)).tolist()
+    return [
+        (strings[text] if nfc(strings[text]) != strings[text] else None)
+        if text >= 0
+        else (-0.0 if is_negative else None)
+        for text, is_negative in zip(table.text[rows].tolist(), negative, strict=True)
+    ]
 
 
 #: What one row of ``cypher/store/assertions_*.cypher`` holds, in its order.

@@ -1,13 +1,14 @@
 """The FactTable of one tenant in memory, kept level with the store by its change sequence.
 
 Several processes may write: a write that was planned on an older state is refused by the store, the snapshot
-is refreshed and the write planned again.
+is refreshed and the write planned again. A saved table (`chronofy_kg.store.saved`) spares most of a start.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,17 @@ from numpy.typing import NDArray
 from chronofy_kg.facts.plan import Plan
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.store.errors import StaleSnapshotError
+from chronofy_kg.store.facts import Position
 from chronofy_kg.store.graph import GraphStore
+from chronofy_kg.store.saved import SavedSnapshot, advance
 
 __all__ = ["Snapshot"]
 
 _ATTEMPTS = 10
+#: Below this many changes a table is not saved again: catching up takes a fraction of a second.
+_LEAST_CHANGED = 2_000
+#: Catching up is one statement, and the embedded engine ends a statement after 30 s: beyond, all is read.
+_MOST_BEHIND = 50_000
 
 
 class Snapshot:
@@ -28,31 +35,86 @@ class Snapshot:
     Args:
         store: an open store.
         tenant: the tenant.
+        folder: where snapshots are saved, so that the next start is quick; None saves none.
     """
 
-    def __init__(self, store: GraphStore, tenant: str) -> None:
+    def __init__(self, store: GraphStore, tenant: str, folder: Path | None = None) -> None:
         self._store, self._tenant = store, tenant
         self._lock = threading.RLock()
-        self._table, self._sequence = store.read(tenant)
-        self._recorded_at = store.sequence(tenant)[1]
+        self._saved = None if folder is None else SavedSnapshot(folder, store.address, tenant)
+        self._saved_at = Position()
+        found = self._from_file()
+        if found is None:
+            self._read_all()
+        else:
+            self._table, self._at = found
 
     @property
     def sequence(self) -> int:
         """Number of the last change that is in the table."""
-        return self._sequence
+        return self._at.sequence
+
+    def close(self) -> None:
+        """Save the table where it has changed enough since it was read or saved; the store is not asked."""
+        with self._lock:
+            if self._saved is not None and self._saved.path.parent.parent.is_dir():
+                self._save(self._saved)
+
+    def _from_file(self) -> tuple[FactTable, Position] | None:
+        """Return the saved table, level with the store; None where everything is to be read."""
+        if self._saved is None:
+            return None
+        now = self._store.position(self._tenant)
+        found = self._saved.load(now.identity)
+        if found is None:
+            return None
+        table, at = found
+        if at.sequence > now.sequence or now.rows - at.rows > _MOST_BEHIND:
+            return None
+        self._saved_at = at
+        if at == now:
+            return table, at
+        changes = self._store.changes(self._tenant, at.sequence - 1, table.pool)
+        level = advance(table, at, changes)
+        if level is None:
+            return None
+        reached = Position(changes.sequence, changes.recorded_at, len(level), now.identity)
+        # Somebody may have written since `now`; without that the store's own count must agree.
+        return None if reached.sequence == now.sequence and reached != now else (level, reached)
+
+    def _read_all(self) -> None:
+        self._table, self._at = self._store.read_at(self._tenant)
+        self._saved_at = Position()
+        if self._saved is not None:
+            self._save(self._saved)
+
+    def _save(self, saved: SavedSnapshot) -> None:
+        at, before = self._at, self._saved_at
+        changed = max(at.rows - before.rows, at.sequence - before.sequence)
+        if changed >= max(_LEAST_CHANGED, at.rows // 50) and saved.save(self._table, at):
+            self._saved_at = at
 
     def current(self) -> tuple[FactTable, int]:
         """Return the table, level with the store, and the instant of its last change (microseconds)."""
-        sequence, _ = self._store.sequence(self._tenant)
+        now = self._store.position(self._tenant)
         with self._lock:
-            if sequence != self._sequence:
+            if now.sequence != self._at.sequence or now.identity != self._at.identity:
                 self._refresh()
-            return self._table, self._recorded_at
+            return self._table, self._at.recorded_at
 
     def _refresh(self) -> None:
-        changes = self._store.changes(self._tenant, self._sequence, self._table.pool)
+        now = self._store.position(self._tenant)  # asked again, since the lock may have been waited for
+        if self._at.identity and now.identity != self._at.identity:
+            self._read_all()  # another store answers at this address
+            return
+        changes = self._store.changes(self._tenant, self._at.sequence, self._table.pool)
         self._table = changes.apply(self._table)
-        self._sequence, self._recorded_at = changes.sequence, changes.recorded_at
+        self._at = Position(changes.sequence, changes.recorded_at, len(self._table), now.identity)
+
+    def adopt(self, told: FactTable) -> FactTable:
+        """Return rows over the pool of this table, so that writing them in parts recodes no string again."""
+        with self._lock:
+            return self._table.take(np.empty(0, dtype=np.int64)).append(told)
 
     def write(
         self,
@@ -74,12 +136,14 @@ class Snapshot:
                 if made.is_empty:
                     return made
                 try:
-                    written = self._store.write(self._tenant, table, made, many, self._sequence, now())
+                    written = self._store.write(self._tenant, table, made, many, self.sequence, now())
                 except StaleSnapshotError:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     continue
-                self._table, self._sequence = written.table, written.sequence
-                self._recorded_at = written.recorded_at
+                self._table = written.table
+                self._at = Position(
+                    written.sequence, written.recorded_at, len(written.table), written.identity
+                )
                 return made
         raise AssertionError("unreachable")

@@ -20,6 +20,8 @@ MAX_ROWS = 2_500
 _MAX_BYTES = 4_000_000
 _LARGEST_BYTES = 15_000_000
 _VALUE_BYTES = 9
+_PLAIN = {int, float, bool, type(None)}
+_TEXTS = {str, type(None)}
 
 
 @lru_cache(maxsize=256)
@@ -36,23 +38,42 @@ def chunks(columns: Columns) -> Iterator[dict[str, list[Any] | None]]:
         InputError: one row alone is too large.
     """
     count = len(next(iter(columns.values())))
-    begin = size = 0
-    for row in range(count):
+    for low in range(0, count, MAX_ROWS):
+        high = min(low + MAX_ROWS, count)
+        if sum(_total(column[low:high]) for column in columns.values()) <= _MAX_BYTES:
+            yield _piece(columns, low, high)
+        else:
+            yield from _small_pieces(columns, low, high)
+
+
+def _small_pieces(columns: Columns, begin: int, end: int) -> Iterator[dict[str, list[Any] | None]]:
+    """Cut rows that are too many bytes for one message."""
+    size = 0
+    for row in range(begin, end):
         weight = sum(_weight(column[row]) for column in columns.values())
         if weight > _LARGEST_BYTES:
             raise InputError(f"a row of {weight} bytes is too large: the store takes {_LARGEST_BYTES}")
-        if row > begin and (size + weight > _MAX_BYTES or row - begin == MAX_ROWS):
+        if row > begin and size + weight > _MAX_BYTES:
             yield _piece(columns, begin, row)
             begin, size = row, 0
         size += weight
-    if begin < count:
-        yield _piece(columns, begin, count)
+    yield _piece(columns, begin, end)
 
 
 def _piece(columns: Columns, begin: int, end: int) -> dict[str, list[Any] | None]:
     """Return some rows; a column without any value is sent as null, since ``null[i]`` is null too."""
     piece = {name: column[begin:end] for name, column in columns.items()}
     return {name: column if any(v is not None for v in column) else None for name, column in piece.items()}
+
+
+def _total(column: list[Any]) -> int:
+    """Return the weight of a column, or somewhat more, mostly without a look at each value."""
+    kinds = set(map(type, column))
+    if kinds <= _PLAIN:
+        return _VALUE_BYTES * len(column)
+    if kinds <= _TEXTS:
+        return _VALUE_BYTES * len(column) + _weight("".join(filter(None, column)))
+    return sum(map(_weight, column))
 
 
 def _weight(value: Any) -> int:
