@@ -1,8 +1,9 @@
 # Every target sets up what it needs and can be run again at any time.
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
-#   make test          all tests, on the embedded engine and on a real Neo4j (needs a JDK 17 and Maven)
+#   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
+#                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -14,7 +15,8 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 UV_VERSION := 0.13.9
 READY := $(VENV)/.ready
-NEO4J_HOME := .neo4j
+LINE := 5.26
+NEO4J_HOME := .neo4j/$(LINE)
 
 .PHONY: setup demo test check format neo4j neo4j-stop clean
 
@@ -48,7 +50,7 @@ format: $(READY)
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
 neo4j: $(READY)
-	@$(BIN)/python deploy/neo4j_demo.py --home $(NEO4J_HOME)
+	@$(BIN)/python deploy/neo4j_demo.py --home $(NEO4J_HOME) --line $(LINE)
 
 neo4j-stop: $(READY)
 	@$(BIN)/python deploy/neo4j_server.py stop --home $(NEO4J_HOME)

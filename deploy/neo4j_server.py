@@ -1,6 +1,6 @@
 """Starts and ends a stand-alone Neo4j where there is no Docker: its jars come from Maven Central.
 
-    python deploy/neo4j_server.py start --home DIR [--bolt-port N] [--http-port N] [--password PW]
+    python deploy/neo4j_server.py start --home DIR [--line L] [--bolt-port N] [--http-port N] [--password P]
     python deploy/neo4j_server.py status --home DIR
     python deploy/neo4j_server.py stop --home DIR
 
@@ -39,13 +39,15 @@ class Release:
 
     version: str
     browser: str
-    java: int
+    java: range
     main: str
 
 
-#: The lines that are known to run. 5.26 must not be started on a newer Java than the one named.
+#: The lines that are known to run, with the major versions of Java that may run them: 5.26 must not be
+#: started on a newer one, 2025 and later need 21.
 RELEASES = {
-    "5.26": Release("5.26.30", "5.24.0", 17, "org.neo4j.server.CommunityEntryPoint"),
+    "5.26": Release("5.26.30", "5.24.0", range(17, 18), "org.neo4j.server.CommunityEntryPoint"),
+    "2026.08": Release("2026.08.1", "5.24.0", range(21, 100), "org.neo4j.server.Neo4jCommunity"),
 }
 DEFAULT_LINE = "5.26"
 
@@ -77,17 +79,21 @@ class Server:
         return f"http://127.0.0.1:{self.http_port}/browser/?dbms={target}&db=neo4j"
 
 
-def find_java(major: int) -> Path:
-    """Return the java of a JDK of this major version: JAVA_HOME, then /usr/lib/jvm, then the PATH."""
+def find_java(majors: range) -> Path:
+    """Return the java of a JDK of such a major version: JAVA_HOME, then /usr/lib/jvm, then the PATH."""
     homes = [Path(os.environ["JAVA_HOME"])] if os.environ.get("JAVA_HOME") else []
     homes += sorted(Path("/usr/lib/jvm").glob("*")) if Path("/usr/lib/jvm").is_dir() else []
     candidates = [home / "bin" / "java" for home in homes]
     on_path = shutil.which("java")
     candidates += [Path(on_path)] if on_path else []
     for java in candidates:
-        if java.is_file() and _java_major(java) == major:
+        if java.is_file() and _java_major(java) in majors:
             return java
-    raise DeployError(f"no JDK {major} under JAVA_HOME, /usr/lib/jvm or on the PATH: install openjdk-{major}")
+    first = majors[0]
+    wanted = str(first) if len(majors) == 1 else f"{first} or newer"
+    raise DeployError(
+        f"no JDK {wanted} under JAVA_HOME, /usr/lib/jvm or on the PATH: install openjdk-{first}"
+    )
 
 
 def _java_major(java: Path) -> int | None:
@@ -173,6 +179,8 @@ def start(
     before = read_state(home)
     if before is not None and is_alive(before):
         raise DeployError(f"a server already runs in {home} (pid {before.pid}, {before.uri})")
+    if before is not None and not before.version.startswith(f"{line}."):
+        raise DeployError(f"{home} holds data of Neo4j {before.version}; give {line} a home of its own")
     java, jars = find_java(release.java), fetch_jars(release)
     if before is not None and password not in (None, before.password):
         raise DeployError(f"{home} has its password already; start it without --password")
@@ -196,8 +204,8 @@ def _write_home(home: Path, jars: Path, bolt: int, http: int) -> None:
     for name in ("conf", "data", "logs", "plugins", "run", "import"):
         (home / name).mkdir(parents=True, exist_ok=True)
     lib = home / "lib"
-    if not lib.exists():
-        lib.symlink_to(jars)
+    lib.unlink(missing_ok=True)  # an earlier version of the line
+    lib.symlink_to(jars)
     settings = {
         "server.default_listen_address": "127.0.0.1",
         "server.bolt.listen_address": f":{bolt}",

@@ -1,6 +1,14 @@
 // What holds of an entity at an instant, freshest first: validity = quality * exp(-beta * age).
-// Parameters: tenant, entity (id of the entity), at_us (instant in microseconds since 1970)
-// Example: chronofy-kg cypher @facts_of_entity --param entity=patient:17 --param at_us=1767225600000000
+// A type without a rate does not decay; age is counted from the last observation.
+// Parameters:
+//   tenant: string, whose graph; 'default' unless set otherwise
+//   entity: string, id of the entity
+//   at_us: integer, the instant, in microseconds since 1970
+// Example in Neo4j Browser (run these lines without their slashes, then the rest):
+//   :param tenant => 'default'
+//   :param entity => 'US'
+//   :param at_us => datetime('1985-02-15T00:00:00Z').epochMillis * 1000
+// Example: chronofy-kg cypher @facts_of_entity --param entity=US --param at_us=477273600000000
 MATCH (e:Entity {tenant: $tenant, id: $entity})<-[:SUBJECT]-(f:Fact)
 WHERE f.state = 'in_force' AND f.valid_from_us <= $at_us AND $at_us < f.valid_to_us
 OPTIONAL MATCH (f)-[:OF_TYPE]->(t:FactType)

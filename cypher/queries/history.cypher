@@ -1,6 +1,13 @@
 // Every period of one subject and predicate, and what ended it.
-// Parameters: tenant, entity (id of the subject), predicate
-// Example: chronofy-kg cypher @history --param entity=patient:17 --param predicate=egfr
+// Parameters:
+//   tenant: string, whose graph; 'default' unless set otherwise
+//   entity: string, id of the entity
+//   predicate: string, name of the predicate
+// Example in Neo4j Browser (run these lines without their slashes, then the rest):
+//   :param tenant => 'default'
+//   :param entity => 'US'
+//   :param predicate => 'unemployment_rate'
+// Example: chronofy-kg cypher @history --param entity=US --param predicate=unemployment_rate
 MATCH (e:Entity {tenant: $tenant, id: $entity})<-[:SUBJECT]-(f:Fact)
 WHERE f.predicate = $predicate
 OPTIONAL MATCH (f)-[:OBJECT]->(o:Entity)

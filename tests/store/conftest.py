@@ -1,4 +1,8 @@
-"""Engines for the store's tests: the embedded one and a real Neo4j, each started once and ended again."""
+"""Engines for the store's tests: the embedded one and two lines of Neo4j, each started once and ended again.
+
+Everything runs on the embedded engine and on the LTS line. On the newest line run the tests marked `newest`:
+together they use every statement of cypher/store and every file of cypher/queries.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,33 @@ def _load_deploy() -> ModuleType:
     return module
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not marked for the newest line."""
+
+    def is_left_out(item: pytest.Item) -> bool:
+        call = getattr(item, "callspec", None)
+        return (
+            call is not None
+            and call.params.get("address") == NEWEST
+            and not item.get_closest_marker("newest")
+        )
+
+    left_out = [item for item in items if is_left_out(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if not is_left_out(item)]
+
+
 @pytest.fixture(scope="session")
 def deploy() -> ModuleType:
     return _load_deploy()
 
 
-@pytest.fixture(scope="session", params=["embedded", "neo4j"])
+NEWEST = "neo4j-2026"
+#: The lines of Neo4j by the name of their parameter; "embedded" is the engine of the wheel.
+LINES = {"neo4j": "5.26", NEWEST: "2026.08"}
+
+
+@pytest.fixture(scope="session", params=["embedded", *LINES])
 def address(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, deploy: ModuleType
 ) -> Iterator[StoreAddress]:
@@ -50,11 +75,12 @@ def address(
     if request.param == "embedded":
         yield StoreAddress(data_dir=folder, linger=1.0)
         return
-    reason = deploy.missing()
+    line = LINES[request.param]
+    reason = deploy.missing(line)
     if reason is not None:
         required = os.environ.get("CI") == "true" or os.environ.get("REQUIRE_NEO4J") == "1"
-        (pytest.fail if required else pytest.skip)(f"no Neo4j: {reason}")
-    server = deploy.start(folder)
+        (pytest.fail if required else pytest.skip)(f"no Neo4j {line}: {reason}")
+    server = deploy.start(folder, line=line)
     try:
         yield StoreAddress(server.uri, deploy.USER, server.password)
     finally:
@@ -123,7 +149,7 @@ def ledger(store: GraphStore, tenant: str) -> Ledger:
     return Ledger(store, tenant)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_ledger() -> type[Ledger]:
     return Ledger
 

@@ -78,6 +78,7 @@ def connection(store: GraphStore) -> Connection:
 
 
 @pytest.mark.engine
+@pytest.mark.newest
 def test_migrations_are_applied_once(connection: Connection) -> None:
     assert migrate.migrate(connection) == []
     applied = connection.read(lambda tx: run(tx, "migrations_read"))
@@ -110,6 +111,7 @@ def test_comments_do_not_count_in_a_checksum() -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.newest
 def test_constraints_hold(connection: Connection, store: GraphStore, ledger: Any, told: Any) -> None:
     from chronofy_kg.errors import StoreError
 

@@ -8,16 +8,12 @@ from typing import Any
 import pytest
 
 from chronofy_kg.errors import LimitError, QueryError, ReadOnlyError
-from chronofy_kg.store import GraphStore, named_queries, query
+from chronofy_kg.store import GraphStore, query
 
 pytestmark = pytest.mark.engine
 
-#: Parameters with which every named query can be run.
-EVERYTHING = {
-    "at_us": 1_000_000, "entity": "x", "fact": "f_none", "ids": ["f_none"], "limit": 5, "predicate": "p",
-}  # fmt: skip
 
-
+@pytest.mark.newest
 def test_rows_are_lists_of_json_values(store: GraphStore) -> None:
     found = store.cypher(
         "RETURN 1 AS whole, 1.5 AS part, true AS yes, null AS nothing, "
@@ -60,6 +56,7 @@ def test_rows_are_capped_and_the_cap_is_told(store: GraphStore) -> None:
 
 
 @pytest.mark.parametrize("limit", [10, 1_000])
+@pytest.mark.newest
 def test_a_result_that_is_left_unread_is_still_a_read(store: GraphStore, limit: int) -> None:
     cut = store.cypher("UNWIND range(1, 20000) AS x RETURN x", row_limit=limit)
     assert (len(cut.rows), cut.truncated) == (limit, True)
@@ -96,6 +93,7 @@ def test_the_guard_stands_before_the_engine(text: str, store: GraphStore) -> Non
         store.cypher(text)
 
 
+@pytest.mark.newest
 def test_what_the_engine_does_not_understand_is_told_in_one_line(store: GraphStore) -> None:
     with pytest.raises(QueryError) as refused:
         store.cypher("MATCH (n RETURN n")
@@ -109,31 +107,12 @@ def test_what_the_engine_does_not_understand_is_told_in_one_line(store: GraphSto
         store.cypher("RETURN $x", {"x": object()})
 
 
-def test_every_named_query_runs(store: GraphStore, tenant: str, ledger: Any, told: Any) -> None:
-    ledger.load(told(value="a", valid_from=0), told(object="o", predicate="q"))
-    store.write_fact_types(tenant, [{"name": "p", "beta": 0.5}])
-    assert {"facts_of_entity", "history", "rule_edges", "stalest_facts", "types_and_counts"} <= set(
-        named_queries()
-    )
-    for name in named_queries():
-        found = store.named(name, tenant=tenant, **EVERYTHING)
-        # The embedded engine names no columns where there are no rows.
-        assert found.columns or not found.rows, name
-
-
-def test_named_queries_say_what_they_take() -> None:
-    for name in named_queries():
-        head = [line for line in query.named_text(name).splitlines() if line.startswith("// ")]
-        assert len(head) >= 3, name
-        assert head[-2].startswith("// Parameters: tenant"), name
-        assert head[-1].startswith(f"// Example: chronofy-kg cypher @{name}"), name
-
-
 def test_an_unknown_name_is_told_with_those_that_are_there(store: GraphStore) -> None:
     with pytest.raises(QueryError, match=r"no query is called '\.\./store/sequence_take'; .*history"):
         store.named("../store/sequence_take")
 
 
+@pytest.mark.newest
 def test_validity_of_an_entity_decays_with_age(
     store: GraphStore, tenant: str, ledger: Any, told: Any
 ) -> None:
