@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from chronofy_kg.answer.account import Account, changed_facts, explain_fact, history_of, rows_to_retract
 from chronofy_kg.answer.compose import Found, compose
 from chronofy_kg.answer.identity import request_id
 from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
@@ -33,10 +34,10 @@ from chronofy_kg.decay.learn import learn_types, types_seen
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import check_replay, key_codes, plan_load, plan_replay
+from chronofy_kg.facts.plan import Plan, check_replay, key_codes, plan_load, plan_replay, plan_retract
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import format_instant, parse_instant
+from chronofy_kg.facts.time import OPEN_US, format_instant, parse_instant
 from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
@@ -300,6 +301,48 @@ class KnowledgeBase:
         if found is None:
             raise UnknownFactError(f"no fact {fact_id!r} is known at that moment")
         return found
+
+    def fact_history(
+        self, fact_id: str, *, at: When | None = None, known_at: When | None = None
+    ) -> list[tuple[Fact, str]]:
+        """Return all periods of a fact's key, each with what ended it in words; see `answer.account`."""
+        table, last = self._snapshot.current()
+        moment = self._moment(at, known_at, last)
+        return history_of(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+
+    def explain(self, fact_id: str, *, at: When | None = None, known_at: When | None = None) -> Account:
+        """Return why a fact holds or what ended it, with its assertions; see `answer.account`."""
+        table, last = self._snapshot.current()
+        moment = self._moment(at, known_at, last)
+        return explain_fact(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+
+    def retract(self, fact_id: str, source: str | None = None) -> list[str]:
+        """Stop believing what a fact rests on; return the ids of the facts that changed, sorted.
+
+        Args:
+            fact_id: of a fact, in force or not; one that is retracted already changes nothing.
+            source: retract only what this source states of it.
+
+        Raises:
+            UnknownFactError: no fact has this id.
+            QueryError: the source states nothing of the fact.
+        """
+        return self.retract_counted(fact_id, source)[0]
+
+    def retract_counted(self, fact_id: str, source: str | None = None) -> tuple[list[str], int]:
+        """Do as `retract`; return the ids, and how many assertions were retired."""
+        catalog, keys = self._catalog(), self._keys([fact_id])
+        # As the graph folds: all that is believed, whenever it was observed.
+        moment = Moment(self._now(), OPEN_US - 1, hindsight=True)
+        before = self._snapshot.current()[0]
+
+        def plan(table: FactTable) -> Plan:
+            nonlocal before
+            before = table
+            return plan_retract(table, rows_to_retract(table, catalog, moment, fact_id, keys, source))
+
+        made = self._snapshot.write(plan, catalog.many, self._now)
+        return changed_facts(before, catalog, moment, made.retire, keys), len(made.retire)
 
     # Fact types, specs and rules
 
