@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chronofy_kg.answer.account import Account, changed_facts, explain_fact, history_of, rows_to_retract
 from chronofy_kg.answer.compose import Found, compose
@@ -44,6 +45,7 @@ from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
 from chronofy_kg.store import CypherResult, GraphStore, Snapshot, StoreAddress
+from chronofy_kg.store.materialise import Many
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
 
@@ -226,27 +228,23 @@ class KnowledgeBase:
 
     def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write rows in batches; return how many were added, known already, and corrected."""
-        catalog = self._catalog()
         added = unchanged = corrected = 0
         # A key's statements in one batch, in their order: its facts are then written once.
         order = np.argsort(key_codes(told), kind="stable")
         for start in range(0, len(told), _BATCH):
             batch = told.take(order[start : start + _BATCH])
-            many = catalog.many(batch)
-            plan = self._snapshot.write(
-                partial(plan_load, incoming=batch, many=many), catalog.many, self._now
-            )
+            plan = self._snapshot.write(partial(self._plan_load, batch=batch), self._many, self._now)
             added += len(plan.new)
             unchanged += plan.unchanged
             corrected += len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("write", start + len(batch), len(told))
-        self._note_types(told, catalog)
+        self._note_types(told)
         return added, unchanged, corrected
 
     def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write an export as it happened: each instant one change, at that instant."""
-        catalog, (known, _) = self._catalog(), self._snapshot.current()
+        known, _ = self._snapshot.current()
         told = known.take(np.empty(0, dtype=np.int64)).append(told)  # one pool: instants may be many
         last = int(np.max(told.recorded_at, initial=0))
         if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
@@ -254,16 +252,17 @@ class KnowledgeBase:
         added = retired = 0
         for instant in check_replay(known, told).tolist():
             plan = self._snapshot.write(
-                partial(plan_replay, told=told, instant=instant), catalog.many, partial(int, instant)
+                partial(plan_replay, told=told, instant=instant), self._many, partial(int, instant)
             )
             added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("restore", len(known) + added, len(told))
-        self._note_types(told, catalog)
+        self._note_types(told)
         return added, len(told) - added, retired
 
-    def _note_types(self, told: FactTable, catalog: TypeCatalog) -> None:
+    def _note_types(self, told: FactTable) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""
+        catalog = self._catalog()  # not that of the beginning: some may be declared by now
         seen = types_seen(told, np.arange(len(told)), catalog)
         fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
         if fresh:
@@ -341,7 +340,7 @@ class KnowledgeBase:
             before = table
             return plan_retract(table, rows_to_retract(table, catalog, moment, fact_id, keys, source))
 
-        made = self._snapshot.write(plan, catalog.many, self._now)
+        made = self._snapshot.write(plan, self._many, self._now)
         return changed_facts(before, catalog, moment, made.retire, keys), len(made.retire)
 
     # Fact types, specs and rules
@@ -365,11 +364,20 @@ class KnowledgeBase:
             SpecError: the text has errors; nothing was stored.
         """
         version, file = self._shelf.put(name, text, self._now())
-        known = self._catalog().types
+        catalog = self._catalog()
+        known = catalog.types
         rows = [declared_type(d, known.get(d.name), self._priors) for d in file.facttypes.values()]
-        changed = [row.to_dict() for row in rows if not same_declaration(row, known.get(row.name))]
-        if changed:
-            self._store.write_fact_types(self.tenant, changed)
+        changed = [row for row in rows if not same_declaration(row, known.get(row.name))]
+        declared = catalog.with_types(changed)
+        if any(catalog.cardinality_differs(declared, row.name) for row in changed):
+
+            def cardinalities() -> tuple[Many, Many]:
+                newest = self._catalog()
+                return newest.many, newest.with_types(changed).many
+
+            self._snapshot.declare([row.to_dict() for row in changed], cardinalities, self._now)
+        elif changed:
+            self._store.write_fact_types(self.tenant, [row.to_dict() for row in changed])
         return version
 
     def specs(self) -> list[SpecVersion]:
@@ -553,6 +561,13 @@ class KnowledgeBase:
     def _catalog(self) -> TypeCatalog:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
+
+    def _many(self, table: FactTable) -> NDArray[np.bool_]:
+        """Whether each row is of `many`; read anew for each write, as declarations take a sequence number."""
+        return self._catalog().many(table)
+
+    def _plan_load(self, known: FactTable, batch: FactTable) -> Plan:
+        return plan_load(known, batch, self._many(batch))
 
     def _moment(self, at: When | None, known_at: When | None, last: int, hindsight: bool = False) -> Moment:
         skew = int(self.settings.clock_skew_s * 1_000_000)
