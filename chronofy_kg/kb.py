@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from chronofy_kg.answer.account import Account, changed_facts, explain_fact, history_of, rows_to_retract
 from chronofy_kg.answer.compose import Found, compose
 from chronofy_kg.answer.identity import request_id
 from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
@@ -33,16 +35,17 @@ from chronofy_kg.decay.learn import learn_types, types_seen
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import check_replay, key_codes, plan_load, plan_replay
+from chronofy_kg.facts.plan import Plan, check_replay, key_codes, plan_load, plan_replay, plan_retract
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import format_instant, parse_instant
+from chronofy_kg.facts.time import OPEN_US, format_instant, parse_instant
 from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
 from chronofy_kg.store import CypherResult, GraphStore, Snapshot, StoreAddress
+from chronofy_kg.store.materialise import Many
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
 
@@ -226,28 +229,24 @@ class KnowledgeBase:
 
     def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write rows in batches; return how many were added, known already, and corrected."""
-        catalog = self._catalog()
         added = unchanged = corrected = 0
         told = self._snapshot.adopt(told)
         # A key's statements in one batch, in their order: its facts are then written once.
         order = np.argsort(key_codes(told), kind="stable")
         for start in range(0, len(told), _BATCH):
             batch = told.take(order[start : start + _BATCH])
-            many = catalog.many(batch)
-            plan = self._snapshot.write(
-                partial(plan_load, incoming=batch, many=many), catalog.many, self._now
-            )
+            plan = self._snapshot.write(partial(self._plan_load, batch=batch), self._many, self._now)
             added += len(plan.new)
             unchanged += plan.unchanged
             corrected += len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("write", start + len(batch), len(told))
-        self._note_types(told, catalog)
+        self._note_types(told)
         return added, unchanged, corrected
 
     def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
         """Write an export as it happened: each instant one change, at that instant."""
-        catalog, (known, _) = self._catalog(), self._snapshot.current()
+        known, _ = self._snapshot.current()
         told = self._snapshot.adopt(told)  # one pool: instants may be many
         last = int(np.max(told.recorded_at, initial=0))
         if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
@@ -255,16 +254,17 @@ class KnowledgeBase:
         added = retired = 0
         for instant in check_replay(known, told).tolist():
             plan = self._snapshot.write(
-                partial(plan_replay, told=told, instant=instant), catalog.many, partial(int, instant)
+                partial(plan_replay, told=told, instant=instant), self._many, partial(int, instant)
             )
             added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
                 on_progress("restore", len(known) + added, len(told))
-        self._note_types(told, catalog)
+        self._note_types(told)
         return added, len(told) - added, retired
 
-    def _note_types(self, told: FactTable, catalog: TypeCatalog) -> None:
+    def _note_types(self, told: FactTable) -> None:
         """Give the types that turned up without a declaration their defaults in the graph."""
+        catalog = self._catalog()  # not that of the beginning: some may be declared by now
         seen = types_seen(told, np.arange(len(told)), catalog)
         fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
         if fresh:
@@ -303,6 +303,48 @@ class KnowledgeBase:
             raise UnknownFactError(f"no fact {fact_id!r} is known at that moment")
         return found
 
+    def fact_history(
+        self, fact_id: str, *, at: When | None = None, known_at: When | None = None
+    ) -> list[tuple[Fact, str]]:
+        """Return all periods of a fact's key, each with what ended it in words; see `answer.account`."""
+        table, last = self._snapshot.current()
+        moment = self._moment(at, known_at, last)
+        return history_of(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+
+    def explain(self, fact_id: str, *, at: When | None = None, known_at: When | None = None) -> Account:
+        """Return why a fact holds or what ended it, with its assertions; see `answer.account`."""
+        table, last = self._snapshot.current()
+        moment = self._moment(at, known_at, last)
+        return explain_fact(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+
+    def retract(self, fact_id: str, source: str | None = None) -> list[str]:
+        """Stop believing what a fact rests on; return the ids of the facts that changed, sorted.
+
+        Args:
+            fact_id: of a fact, in force or not; one that is retracted already changes nothing.
+            source: retract only what this source states of it.
+
+        Raises:
+            UnknownFactError: no fact has this id.
+            QueryError: the source states nothing of the fact.
+        """
+        return self.retract_counted(fact_id, source)[0]
+
+    def retract_counted(self, fact_id: str, source: str | None = None) -> tuple[list[str], int]:
+        """Do as `retract`; return the ids, and how many assertions were retired."""
+        catalog, keys = self._catalog(), self._keys([fact_id])
+        # As the graph folds: all that is believed, whenever it was observed.
+        moment = Moment(self._now(), OPEN_US - 1, hindsight=True)
+        before = self._snapshot.current()[0]
+
+        def plan(table: FactTable) -> Plan:
+            nonlocal before
+            before = table
+            return plan_retract(table, rows_to_retract(table, catalog, moment, fact_id, keys, source))
+
+        made = self._snapshot.write(plan, self._many, self._now)
+        return changed_facts(before, catalog, moment, made.retire, keys), len(made.retire)
+
     # Fact types, specs and rules
 
     def fact_types(self) -> list[dict[str, Any]]:
@@ -324,11 +366,20 @@ class KnowledgeBase:
             SpecError: the text has errors; nothing was stored.
         """
         version, file = self._shelf.put(name, text, self._now())
-        known = self._catalog().types
+        catalog = self._catalog()
+        known = catalog.types
         rows = [declared_type(d, known.get(d.name), self._priors) for d in file.facttypes.values()]
-        changed = [row.to_dict() for row in rows if not same_declaration(row, known.get(row.name))]
-        if changed:
-            self._store.write_fact_types(self.tenant, changed)
+        changed = [row for row in rows if not same_declaration(row, known.get(row.name))]
+        declared = catalog.with_types(changed)
+        if any(catalog.cardinality_differs(declared, row.name) for row in changed):
+
+            def cardinalities() -> tuple[Many, Many]:
+                newest = self._catalog()
+                return newest.many, newest.with_types(changed).many
+
+            self._snapshot.declare([row.to_dict() for row in changed], cardinalities, self._now)
+        elif changed:
+            self._store.write_fact_types(self.tenant, [row.to_dict() for row in changed])
         return version
 
     def specs(self) -> list[SpecVersion]:
@@ -512,6 +563,13 @@ class KnowledgeBase:
     def _catalog(self) -> TypeCatalog:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
+
+    def _many(self, table: FactTable) -> NDArray[np.bool_]:
+        """Whether each row is of `many`; read anew for each write, as declarations take a sequence number."""
+        return self._catalog().many(table)
+
+    def _plan_load(self, known: FactTable, batch: FactTable) -> Plan:
+        return plan_load(known, batch, self._many(batch))
 
     def _moment(self, at: When | None, known_at: When | None, last: int, hindsight: bool = False) -> Moment:
         skew = int(self.settings.clock_skew_s * 1_000_000)

@@ -18,7 +18,7 @@ from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.facts.model import Fact, fact_id
 from chronofy_kg.facts.table import FactTable
 
-__all__ = ["find_fact", "resolve"]
+__all__ = ["find_fact", "resolve", "rows_of_keys"]
 
 Rows = NDArray[np.int64]
 Key = tuple[str, str]
@@ -36,7 +36,7 @@ def resolve(
         ids: fact ids, known or not.
         keys: (subject, predicate) of the facts among them that the store knows.
     """
-    rows = _rows_of(table, keys)
+    rows = rows_of_keys(table, keys)
     rows = rows[table.recorded_at[rows] <= moment.known_at]
     view = build_view(table, catalog, moment, rows=rows)
     homes = _homes(view, rows, set(ids))
@@ -81,11 +81,11 @@ def find_fact(
     table: FactTable, catalog: TypeCatalog, moment: Moment, wanted: str, keys: Iterable[Key]
 ) -> Fact | None:
     """Return a fact by its id, whether it holds or not; None where the fold has no such period."""
-    view = build_view(table, catalog, moment, rows=_rows_of(table, keys), periods="all")
+    view = build_view(table, catalog, moment, rows=rows_of_keys(table, keys), periods="all")
     return next((view.fact(i) for i in range(len(view)) if view.id(i) == wanted), None)
 
 
-def _rows_of(table: FactTable, keys: Iterable[Key]) -> Rows:
+def rows_of_keys(table: FactTable, keys: Iterable[Key]) -> Rows:
     """Return the rows, ascending, of all these keys, in one pass over the table."""
     pool = table.pool
     pairs = [(pool.find(subject), pool.find(predicate)) for subject, predicate in set(keys)]

@@ -17,6 +17,7 @@ __all__ = [
     "FactBatch",
     "PatternBody",
     "QueryBody",
+    "RetractBody",
     "SpecBody",
     "SpecChoiceBody",
     "StepBody",
@@ -156,6 +157,14 @@ class VerifyBody(Body):
     known_at: InstantText | None = None
     spec: SpecChoiceBody | None = None
     params: Params | None = None
+
+
+class RetractBody(Body):
+    """What to retract of a fact: all that it rests on, or what one source states."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"source": "lab:3"}, {}]})
+
+    source: Name | None = None
 
 
 class SpecBody(Body):

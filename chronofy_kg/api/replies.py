@@ -17,8 +17,10 @@ __all__ = [
     "FactTypeList",
     "FactTypeOut",
     "LoadOut",
+    "PeriodList",
     "Problem",
     "Ready",
+    "RetractOut",
     "SpecList",
     "SpecOut",
     "Up",
@@ -91,6 +93,27 @@ class FactList(BaseModel):
 
     items: list[FactOut]
     next: str | None = Field(description="the cursor of the next page, or null")
+
+
+class PeriodOut(FactOut):
+    """One period of a key, and what ended it."""
+
+    policy: str = Field(description="the rule by which it ended, in words")
+
+
+class PeriodList(BaseModel):
+    """All periods of a key, by start."""
+
+    items: list[PeriodOut]
+    next: None
+
+
+class RetractOut(BaseModel):
+    """The facts that a retraction changed, and how many assertions it retired."""
+
+    changed: list[str]
+    retired: int
+    sequence: int
 
 
 class LoadError(BaseModel):

@@ -62,6 +62,7 @@ _COMMANDS: dict[str, Function] = {
     "mine": learn.mine,
     "query": ask.query,
     "verify": ask.verify,
+    "explain": ask.explain,
     "check": specs.check,
     "cypher": system.cypher,
     "serve": system.serve,

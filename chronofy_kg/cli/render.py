@@ -16,7 +16,7 @@ from rich.text import Text
 
 from chronofy_kg.cli.output import on_one_line, plain
 
-__all__ = ["number", "render_answer", "render_rows", "render_rules", "render_types"]
+__all__ = ["number", "render_account", "render_answer", "render_rows", "render_rules", "render_types"]
 
 Map = Mapping[str, Any]
 _STYLES = {"supported": "green", "boundary": "yellow", "reacquire": "red", "insufficient_evidence": "red"}
@@ -85,6 +85,26 @@ def render_answer(console: Console, answer: Map) -> None:
         for place, target in enumerate(answer["reacquire"], start=1):
             _line(console, f"  {place}. {_wanted(target)}")
             _line(console, f"     {target['fact']}")
+
+
+def render_account(console: Console, account: Map) -> None:
+    """Print why a fact holds or what ended it, from its JSON form."""
+    fact = account["fact"]
+    _line(console, f"{account['state']}: {fact['content'] if fact else account['id']}", "bold")
+    if fact:
+        _line(console, f"{'period':<13}{fact['valid_from']} to {fact['valid_to'] or 'now on'}")
+    ended = {"in_force": "ended by", "shadowed": "held back by"}.get(account["state"], "ended by")
+    _line(console, f"{ended:<13}{account['ended_by'] or '-'}")
+    _line(console, f"{'rule':<13}{account['policy']}")
+    if account["assertions"]:
+        _line(console, "\nIt was told:", "bold")
+    for told in account["assertions"]:
+        retired = f", retired {told['retired_at']}" if told["retired_at"] else ""
+        quality = f", quality {number(told['quality'])}" if told["quality"] is not None else ""
+        _line(console, f"  {told['source'] or 'no source'}: {told['valid_from']} to "
+                       f"{told['valid_to'] or 'open'}, observed {told['observed_at']}{quality}, "
+                       f"recorded {told['recorded_at']}{retired}")  # fmt: skip
+        _line(console, f"    {told['id']}")
 
 
 def _headline(answer: Map) -> str:

@@ -60,6 +60,17 @@ class TypeCatalog:
             known if known.cardinality == usual.cardinality else replace(known, cardinality=usual.cardinality)
         )
 
+    def with_types(self, types: Iterable[FactType]) -> TypeCatalog:
+        """Return the catalog with some types declared anew."""
+        return replace(self, types={**self.types, **{t.name: t for t in types}})
+
+    def cardinality_differs(self, other: TypeCatalog, name: str) -> bool:
+        """Whether a type has another cardinality in another catalog, for any kind of value."""
+        return any(
+            self.type_of(name, kind).cardinality != other.type_of(name, kind).cardinality
+            for kind in ValueKind
+        )
+
     def many(self, table: FactTable) -> NDArray[np.bool_]:
         """Return bool[n]: whether the fact type of each row has cardinality `many`."""
         types, which = self._per_row(table)

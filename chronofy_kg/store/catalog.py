@@ -14,6 +14,7 @@ from chronofy_kg.store.connection import Connection, Records, run, run_all
 from chronofy_kg.store.rows import Columns
 
 __all__ = [
+    "put_fact_types",
     "read_answer",
     "read_fact_types",
     "read_specs",
@@ -24,6 +25,11 @@ __all__ = [
 
 
 def write_fact_types(connection: Connection, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
+    """Write fact types in a transaction of their own; see `put_fact_types`."""
+    connection.write(lambda tx: put_fact_types(tx, tenant, types))
+
+
+def put_fact_types(tx: ManagedTransaction, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
     """Write fact types: maps with a `name` and scalars or lists of them; None removes a property.
 
     A name that is not in a map keeps what it has. That something was said to be None is remembered, so
@@ -38,7 +44,7 @@ def write_fact_types(connection: Connection, tenant: str, types: Sequence[Mappin
     columns: Columns = {key: [row[key] for row in rows] for key in ("name", "properties", "nulls")} | {
         "given": names
     }
-    connection.write(lambda tx: run_all(tx, "fact_types_write", columns, tenant=tenant))
+    run_all(tx, "fact_types_write", columns, tenant=tenant)
 
 
 def read_fact_types(connection: Connection, tenant: str) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ Everything that needs no store (which facts change, and how) is in `chronofy_kg.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from chronofy_kg.facts import OPEN_US, FactTable, StringPool
 from chronofy_kg.facts.model import nfc
-from chronofy_kg.facts.plan import Plan
+from chronofy_kg.facts.plan import Plan, plan_retract
 from chronofy_kg.store.connection import Connection, run, run_all
 from chronofy_kg.store.errors import StaleSnapshotError
-from chronofy_kg.store.materialise import STATES, Many, Rows, difference
+from chronofy_kg.store.materialise import STATES, Delta, Many, Rows, difference, redifference
 from chronofy_kg.store.rows import (
     READ_COLUMNS,
     Columns,
@@ -33,7 +33,16 @@ from chronofy_kg.store.rows import (
     table_from_records,
 )
 
-__all__ = ["Changes", "Position", "Written", "position", "read_changes", "read_table", "write_plan"]
+__all__ = [
+    "Changes",
+    "Position",
+    "Written",
+    "position",
+    "read_changes",
+    "read_table",
+    "refold",
+    "write_plan",
+]
 
 _PAGE_ROWS = 4_000  # the embedded engine ends a statement after 30 s, however slow its reader is
 _PASSES = 5  # over a store that is being written to; the last is taken as it is
@@ -208,10 +217,48 @@ def write_plan(
     return Written(at.sequence, at.recorded_at, batch.recorded(at.recorded_at), at.identity)
 
 
+def refold(
+    connection: Connection,
+    tenant: str,
+    known: FactTable,
+    before: Many,
+    after: Many,
+    expected: int,
+    now_us: int,
+    beside: Callable[[ManagedTransaction], object],
+) -> Written:
+    """Bring the facts up to date with other cardinalities, in one transaction.
+
+    Args:
+        connection: the open store.
+        tenant: whose facts they are.
+        known: every assertion of the tenant as of `expected`.
+        before, after: whether each row of a table belongs to a fact type of cardinality `many`.
+        expected: the sequence number of `known`.
+        now_us: the time of the caller's clock.
+        beside: what else the transaction writes: the declaration of the cardinalities.
+
+    Raises:
+        StaleSnapshotError: the tenant is not at `expected` any more; nothing was written.
+    """
+    nothing = plan_retract(known, np.empty(0, dtype=np.int64))
+    batch = _Batch(tenant, known, nothing, after, redifference(known, before, after))
+
+    def work(tx: ManagedTransaction) -> Position:
+        taken = batch.write(tx, expected, now_us)
+        beside(tx)
+        return taken
+
+    at = connection.write(work)
+    return Written(at.sequence, at.recorded_at, known, at.identity)
+
+
 class _Batch:
     """One write, worked out before its transaction begins, so that a retry repeats statements only."""
 
-    def __init__(self, tenant: str, known: FactTable, plan: Plan, many: Many) -> None:
+    def __init__(
+        self, tenant: str, known: FactTable, plan: Plan, many: Many, delta: Delta | None = None
+    ) -> None:
         self.tenant, self.plan, self.first_new = tenant, plan, len(known)
         self.fresh_identity = uuid.uuid4().hex  # of the tenant, if this is its first write
         self.table = known.append(plan.new)
@@ -220,7 +267,7 @@ class _Batch:
         provisional[self.new_rows] = OPEN_US
         provisional[self._retired_rows()] = 0
         told = replace(self.table, retired_at=provisional)
-        self.delta = difference(told, len(known), plan.retire, many)
+        self.delta = delta if delta is not None else difference(told, len(known), plan.retire, many)
         self.entities = entity_columns(plan.new, known)
         self.sources = _distinct(_nfc_names(plan.new, plan.new.source))
         shown = self.delta.after.shown[np.concatenate([self.delta.created, self.delta.retyped])]

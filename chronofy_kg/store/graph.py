@@ -6,6 +6,7 @@ It only opens and closes, and names what can be done; the work is in the modules
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +15,16 @@ from chronofy_kg.facts.plan import Plan
 from chronofy_kg.store import catalog, rulegraph
 from chronofy_kg.store.address import StoreAddress
 from chronofy_kg.store.connection import Connection
-from chronofy_kg.store.facts import Changes, Position, Written, position, read_changes, read_table, write_plan
+from chronofy_kg.store.facts import (
+    Changes,
+    Position,
+    Written,
+    position,
+    read_changes,
+    read_table,
+    refold,
+    write_plan,
+)
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
@@ -118,6 +128,32 @@ class GraphStore:
     def write_fact_types(self, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
         """Write fact types: maps with a `name` and scalars or lists; None removes a property."""
         catalog.write_fact_types(self._connection, tenant, types)
+
+    def declare(
+        self,
+        tenant: str,
+        known: FactTable,
+        types: Sequence[Mapping[str, Any]],
+        before: Many,
+        after: Many,
+        expected: int,
+        now_us: int,
+    ) -> Written:
+        """Write fact types whose cardinality changes, and the facts that follow, in one transaction.
+
+        Args:
+            tenant: whose facts they are.
+            known: every assertion of the tenant as of `expected`.
+            types: as for `write_fact_types`.
+            before, after: bool[n] of a table: whether each row's fact type has cardinality `many`.
+            expected: the sequence number of `known`.
+            now_us: the caller's clock.
+
+        Raises:
+            StaleSnapshotError: the tenant is not at `expected`; nothing was written.
+        """
+        beside = partial(catalog.put_fact_types, tenant=tenant, types=types)
+        return refold(self._connection, tenant, known, before, after, expected, now_us, beside)
 
     def read_fact_types(self, tenant: str) -> list[dict[str, Any]]:
         """Return the fact types that were written, by name."""

@@ -30,6 +30,7 @@ __all__ = [
     "Many",
     "difference",
     "materialise",
+    "redifference",
 ]
 
 Rows = NDArray[np.int64]
@@ -214,6 +215,27 @@ def difference(table: FactTable, known: int, retired: Rows, many: Many) -> Delta
     before = materialise(scope, old, was_believed)
     after = materialise(scope, np.ones(len(scope.rows), dtype=bool), believed)
     return _compare(scope, before, after, _home_index(scope, after, changed), scope.rows[old])
+
+
+def redifference(table: FactTable, before: Many, after: Many) -> Delta | None:
+    """Return what other cardinalities do to the facts of the graph; None where they change no row.
+
+    Args:
+        table: every assertion.
+        before, after: whether each row of a table belongs to a fact type of cardinality `many`.
+    """
+    was, will = before(table), after(table)
+    keys = key_codes(table)
+    rows = np.flatnonzero(np.isin(keys, keys[was != will]))
+    if not len(rows):
+        return None
+    part = table.take(rows)
+    number = group_rows((keys[rows], *part.value_columns()))
+    present = np.ones(len(rows), dtype=bool)
+    believed = part.retired_at == OPEN_US
+    scope = _Scope(table, rows, number, will[rows])
+    old = materialise(_Scope(table, rows, number, was[rows]), present, believed)
+    return _compare(scope, old, materialise(scope, present, believed), {}, rows)
 
 
 def _home_index(scope: _Scope, after: FactStates, changed: Rows) -> dict[int, int]:

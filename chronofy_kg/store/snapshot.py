@@ -7,8 +7,9 @@ is refreshed and the write planned again. A saved table (`chronofy_kg.store.save
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 from chronofy_kg.facts.plan import Plan
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.store.errors import StaleSnapshotError
-from chronofy_kg.store.facts import Position
+from chronofy_kg.store.facts import Position, Written
 from chronofy_kg.store.graph import GraphStore
+from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.saved import SavedSnapshot, advance
 
 __all__ = ["Snapshot"]
@@ -129,21 +131,53 @@ class Snapshot:
             many: bool[n] of a table, whether the fact type of each row has cardinality `many`.
             now: the clock, microseconds.
         """
+        made: Plan | None = None
+
+        def work(table: FactTable) -> Written | None:
+            nonlocal made
+            made = plan(table)
+            if made.is_empty:
+                return None
+            return self._store.write(self._tenant, table, made, many, self.sequence, now())
+
+        self._retried(work)
+        assert made is not None
+        return made
+
+    def declare(
+        self,
+        types: Sequence[Mapping[str, Any]],
+        cardinalities: Callable[[], tuple[Many, Many]],
+        now: Callable[[], int],
+    ) -> None:
+        """Write fact types whose cardinality changes, and the facts that follow from it.
+
+        Args:
+            types: as for `GraphStore.write_fact_types`.
+            cardinalities: returns, on the newest state, which rows are of `many` before and after.
+            now: the clock, microseconds.
+        """
+
+        def work(table: FactTable) -> Written:
+            before, after = cardinalities()
+            return self._store.declare(self._tenant, table, types, before, after, self.sequence, now())
+
+        self._retried(work)
+
+    def _retried(self, work: Callable[[FactTable], Written | None]) -> None:
+        """Do a write on the newest state, again where somebody else was quicker, and keep its table."""
         with self._lock:
             for attempt in range(_ATTEMPTS):
                 table, _ = self.current()
-                made = plan(table)
-                if made.is_empty:
-                    return made
                 try:
-                    written = self._store.write(self._tenant, table, made, many, self.sequence, now())
+                    written = work(table)
                 except StaleSnapshotError:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     continue
-                self._table = written.table
-                self._at = Position(
-                    written.sequence, written.recorded_at, len(written.table), written.identity
-                )
-                return made
-        raise AssertionError("unreachable")
+                if written is not None:
+                    self._table = written.table
+                    self._at = Position(
+                        written.sequence, written.recorded_at, len(written.table), written.identity
+                    )
+                return

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,20 +124,25 @@ class Ledger:
     tenant: str
     table: FactTable = field(default_factory=FactTable.empty)
     sequence: int = 0
+    many: Callable[[FactTable], NDArray[np.bool_]] = objects_are_many
 
     def load(self, *rows: Assertion, now: int = 1_000) -> Written:
         builder = TableBuilder(self.tenant)
         builder.extend(rows)
         incoming = builder.build()
-        plan = plan_load(self.table, incoming, objects_are_many(incoming))
-        return self._keep(
-            self.store.write(self.tenant, self.table, plan, objects_are_many, self.sequence, now)
-        )
+        plan = plan_load(self.table, incoming, self.many(incoming))
+        return self._keep(self.store.write(self.tenant, self.table, plan, self.many, self.sequence, now))
 
     def retract(self, rows: Sequence[int], now: int = 1_000) -> Written:
         plan = plan_retract(self.table, np.asarray(rows, dtype=np.int64))
+        return self._keep(self.store.write(self.tenant, self.table, plan, self.many, self.sequence, now))
+
+    def declare(self, many: Callable[[FactTable], NDArray[np.bool_]], now: int = 1_000) -> Written:
+        """Declare the types of this tenant with another cardinality."""
+        before, self.many = self.many, many
+        types = [{"name": "is", "half_life_days": now}]
         return self._keep(
-            self.store.write(self.tenant, self.table, plan, objects_are_many, self.sequence, now)
+            self.store.declare(self.tenant, self.table, types, before, many, self.sequence, now)
         )
 
     def _keep(self, written: Written) -> Written:
@@ -174,9 +180,11 @@ class ExpectedGraph:
     homes: set[tuple[str, str]]  # fact id, assertion id
 
 
-def expected_graph(table: FactTable) -> ExpectedGraph:
+def expected_graph(
+    table: FactTable, many: Callable[[FactTable], NDArray[np.bool_]] = objects_are_many
+) -> ExpectedGraph:
     believed = np.flatnonzero(table.retired_at == OPEN_US)
-    history = fold(table, believed, objects_are_many(table.take(believed)))
+    history = fold(table, believed, many(table.take(believed)))
     facts: dict[str, tuple[str, int, int, int]] = {}
     homes: dict[str, list[int]] = {}
     for row in range(len(table)):
@@ -221,7 +229,7 @@ def expected_graph(table: FactTable) -> ExpectedGraph:
 
 
 @pytest.fixture(name="expected_graph")
-def _expected_graph() -> Callable[[FactTable], ExpectedGraph]:
+def _expected_graph() -> Callable[..., ExpectedGraph]:
     return expected_graph
 
 
@@ -248,3 +256,43 @@ def random_rows() -> Callable[[np.random.Generator, int], list[Assertion]]:
         return rows
 
     return make
+
+
+def _graph(ledger: Any) -> tuple[dict[str, tuple[Any, ...]], set[Any], set[Any], set[Any]]:
+    """Return the facts and relationships that the graph holds for a tenant."""
+    given = {"tenant": ledger.tenant}
+
+    def ask(text: str) -> list[list[Any]]:
+        rows: list[list[Any]] = ledger.store.cypher(text, given, row_limit=10_000).rows
+        return rows
+
+    facts = ask(
+        "MATCH (f:Fact {tenant: $tenant}) "
+        "RETURN f.id, f.state, f.valid_from_us, f.valid_to_us, f.observed_at_us"
+    )
+    supersedes = ask("MATCH (a:Fact {tenant: $tenant})-[:SUPERSEDES]->(b:Fact) RETURN a.id, b.id")
+    resumes = ask("MATCH (a:Fact {tenant: $tenant})-[:RESUMES]->(b:Fact) RETURN a.id, b.id")
+    homes = ask("MATCH (f:Fact {tenant: $tenant})-[a:ASSERTED_BY]->(:Source) RETURN f.id, a.id")
+    pairs = [[tuple(row) for row in rows] for rows in (supersedes, resumes, homes)]
+    for found in pairs:
+        assert len(found) == len(set(found))
+    return {row[0]: tuple(row[1:]) for row in facts}, *map(set, pairs)  # type: ignore[return-value]
+
+
+def _check_graph(ledger: Any, expected: Any) -> None:
+    facts, supersedes, resumes, homes = _graph(ledger)
+    assert supersedes == expected.supersedes
+    assert resumes == expected.resumes
+    assert homes == expected.homes
+    assert {name: facts[name] for name in expected.facts} == expected.facts
+    assert all(facts[name][0] != "in_force" for name in facts.keys() - expected.facts.keys())
+
+
+@pytest.fixture(name="graph_of")
+def _graph_of() -> Callable[..., Any]:
+    return _graph
+
+
+@pytest.fixture(name="check_graph")
+def _check_graph_fixture() -> Callable[..., None]:
+    return _check_graph

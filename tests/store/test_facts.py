@@ -151,38 +151,10 @@ def test_a_row_corrected_within_its_load_is_stored_as_retired(ledger: Any, told:
     assert states.rows == [["a", "retracted"], ["b", "in_force"]]
 
 
-def _graph(ledger: Any) -> tuple[dict[str, tuple[Any, ...]], set[Any], set[Any], set[Any]]:
-    """Return the facts and relationships that the graph holds for a tenant."""
-    given = {"tenant": ledger.tenant}
-
-    def ask(text: str) -> list[list[Any]]:
-        rows: list[list[Any]] = ledger.store.cypher(text, given, row_limit=10_000).rows
-        return rows
-
-    facts = ask(
-        "MATCH (f:Fact {tenant: $tenant}) "
-        "RETURN f.id, f.state, f.valid_from_us, f.valid_to_us, f.observed_at_us"
-    )
-    supersedes = ask("MATCH (a:Fact {tenant: $tenant})-[:SUPERSEDES]->(b:Fact) RETURN a.id, b.id")
-    resumes = ask("MATCH (a:Fact {tenant: $tenant})-[:RESUMES]->(b:Fact) RETURN a.id, b.id")
-    homes = ask("MATCH (f:Fact {tenant: $tenant})-[a:ASSERTED_BY]->(:Source) RETURN f.id, a.id")
-    pairs = [[tuple(row) for row in rows] for rows in (supersedes, resumes, homes)]
-    for found in pairs:
-        assert len(found) == len(set(found))
-    return {row[0]: tuple(row[1:]) for row in facts}, *map(set, pairs)  # type: ignore[return-value]
-
-
-def _check_graph(ledger: Any, expected: Any) -> None:
-    facts, supersedes, resumes, homes = _graph(ledger)
-    assert supersedes == expected.supersedes
-    assert resumes == expected.resumes
-    assert homes == expected.homes
-    assert {name: facts[name] for name in expected.facts} == expected.facts
-    assert all(facts[name][0] != "in_force" for name in facts.keys() - expected.facts.keys())
-
-
 @pytest.mark.newest
-def test_an_interruption_is_resumed_and_can_be_retracted(ledger: Any, told: Any, expected_graph: Any) -> None:
+def test_an_interruption_is_resumed_and_can_be_retracted(
+    ledger: Any, told: Any, expected_graph: Any, check_graph: Any, graph_of: Any
+) -> None:
     ledger.load(told(value="a", source="s"))
     ledger.load(told(value="b", source="s", valid_from=10, valid_to=20))
     rows = ledger.store.named("history", tenant=ledger.tenant, entity="x", predicate="p").rows
@@ -194,13 +166,13 @@ def test_an_interruption_is_resumed_and_can_be_retracted(ledger: Any, told: Any,
     first, middle, last = rows
     # The interruption ends by its own word: nothing superseded it.
     assert (first[7], middle[7], last[8]) == (middle[0], None, first[0])
-    _check_graph(ledger, expected_graph(ledger.table))
+    check_graph(ledger, expected_graph(ledger.table))
     ledger.retract([1])
-    _check_graph(ledger, expected_graph(ledger.table))
+    check_graph(ledger, expected_graph(ledger.table))
     # The interruption comes back, told by another source: the facts that were there serve again.
     ledger.load(told(value="b", source="t", valid_from=10, valid_to=20))
-    _check_graph(ledger, expected_graph(ledger.table))
-    assert len(_graph(ledger)[0]) == 3
+    check_graph(ledger, expected_graph(ledger.table))
+    assert len(graph_of(ledger)[0]) == 3
 
 
 @pytest.mark.newest
@@ -214,7 +186,9 @@ def test_a_type_told_otherwise_moves_the_fact(ledger: Any, told: Any) -> None:
 
 
 @pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.newest), 1, 2, 3])
-def test_the_graph_is_the_fold(seed: int, ledger: Any, random_rows: Any, expected_graph: Any) -> None:
+def test_the_graph_is_the_fold(
+    seed: int, ledger: Any, random_rows: Any, expected_graph: Any, check_graph: Any
+) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(8):
         alive = np.flatnonzero(ledger.table.retired_at == OPEN_US)
@@ -222,7 +196,7 @@ def test_the_graph_is_the_fold(seed: int, ledger: Any, random_rows: Any, expecte
             ledger.retract(rng.choice(alive, size=1).tolist())
         else:
             ledger.load(*random_rows(rng, int(rng.integers(1, 6))))
-        _check_graph(ledger, expected_graph(ledger.table))
+        check_graph(ledger, expected_graph(ledger.table))
     assert same_rows(ledger.store.read(ledger.tenant)[0], ledger.table)
 
 
@@ -288,7 +262,7 @@ def test_an_empty_plan_checks_the_sequence_too(ledger: Any, told: Any, many: Any
 
 
 def test_writers_at_the_same_time_never_lose_or_double_anything(
-    store: GraphStore, tenant: str, told: Any, make_ledger: Any, expected_graph: Any
+    store: GraphStore, tenant: str, told: Any, make_ledger: Any, expected_graph: Any, check_graph: Any
 ) -> None:
     def work(name: str) -> int:
         """Write five times, planning again whenever somebody else was quicker."""
@@ -309,7 +283,7 @@ def test_writers_at_the_same_time_never_lose_or_double_anything(
     final.table, final.sequence = store.read(tenant)
     assert (final.sequence, len(final.table)) == (20, 20)
     assert len(np.unique(final.table.recorded_at)) == 20
-    _check_graph(final, expected_graph(final.table))
+    check_graph(final, expected_graph(final.table))
 
 
 def test_tenants_can_be_written_at_the_same_time(

@@ -11,9 +11,9 @@ from chronofy_kg.answer.shape import fact_as_json
 from chronofy_kg.api.batch import batch_from_json, batch_from_ndjson
 from chronofy_kg.api.encode import JsonReply
 from chronofy_kg.api.inputs import AtQuery, Flag, Kb, KnownAtQuery, Limit, NamePath, NameQuery, instants
-from chronofy_kg.api.models import AssertionIn
+from chronofy_kg.api.models import AssertionIn, RetractBody
 from chronofy_kg.api.problems import ProblemError, documented
-from chronofy_kg.api.replies import FactList, FactOut, LoadOut
+from chronofy_kg.api.replies import FactList, FactOut, LoadOut, PeriodList, RetractOut
 from chronofy_kg.api.strict import JSON_TYPE, NDJSON_TYPE, StrictRequest, StrictRoute
 
 router = APIRouter(route_class=StrictRoute, tags=["facts"])
@@ -125,3 +125,34 @@ def list_facts(
 def show_fact(kb: Kb, fact_id: NamePath, at: AtQuery = None, known_at: KnownAtQuery = None) -> JsonReply:
     """Show a fact, whether it holds at `at` or not."""
     return JsonReply(fact_as_json(kb.fact(fact_id, **instants(kb, {"at": at, "known_at": known_at}))))
+
+
+@router.get(
+    "/v1/facts/{fact_id}/history",
+    summary="Show the history of a fact",
+    description="All periods of its key by start, each with the fact that ended it and the rule in words. "
+    "Where a key may have many values, the periods of this value.",
+    response_model=PeriodList,
+    responses=documented("unknown-fact", "invalid-parameter", "invalid-instant", "store-unavailable"),
+)
+def show_history(kb: Kb, fact_id: NamePath, at: AtQuery = None, known_at: KnownAtQuery = None) -> JsonReply:
+    """Show all periods of a fact's key."""
+    periods = kb.fact_history(fact_id, **instants(kb, {"at": at, "known_at": known_at}))
+    return JsonReply({"items": [fact_as_json(f) | {"policy": why} for f, why in periods], "next": None})
+
+
+@router.post(
+    "/v1/facts/{fact_id}/retract",
+    summary="Retract a fact",
+    description="Stops believing all that the fact rests on, or what one source states of it. Nothing is "
+    "deleted: `known_at` before it still knows. The same again changes nothing.",
+    response_model=RetractOut,
+    responses=documented("invalid-json", "unknown-fact", "body-too-large", "unsupported-media-type",
+                         "invalid-body", "invalid-query", "store-unavailable"),
+)  # fmt: skip
+def retract_fact(kb: Kb, request: Request, body: RetractBody, fact_id: NamePath) -> JsonReply:
+    """Retract a fact."""
+    changed, retired = kb.retract_counted(fact_id, body.source)
+    if retired:
+        request.app.state.warmer.poke()
+    return JsonReply({"changed": changed, "retired": retired, "sequence": kb.ready()["sequence"]})

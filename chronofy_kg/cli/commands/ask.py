@@ -1,4 +1,4 @@
-"""`query` and `verify`: answers with their evidence, and the verdict on foreign reasoning."""
+"""`query`, `verify`, `explain`: answers with evidence, the verdict on foreign reasoning, one fact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from chronofy_kg.answer.verify import GivenStep
     from chronofy_kg.kb import SpecChoice
 
-__all__ = ["query", "verify"]
+__all__ = ["explain", "query", "verify"]
 
 
 def query(
@@ -107,6 +107,24 @@ def verify(
     with session.knowledge_base() as kb:
         answer = kb.verify(steps, **how)
     return _show(session, answer)
+
+
+def explain(
+    session: Session,
+    fact_id: Annotated[str, typer.Argument(metavar="FACT_ID", help="A fact, as answers name it.")],
+    at: At = None,
+    known_at: KnownAt = None,
+) -> None:
+    """Show what a fact rests on, what ended it, and by which rule."""
+    when = {"at": session.instant("--at", at), "known_at": session.instant("--known-at", known_at)}
+    with session.knowledge_base() as kb:
+        account = kb.explain(fact_id, **when).to_dict()
+    if session.as_json:
+        session.output.document(account)
+    else:
+        from chronofy_kg.cli.render import render_account
+
+        render_account(session.output.results, account)
 
 
 class _How(TypedDict):
