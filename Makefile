@@ -2,6 +2,7 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on a real Neo4j (needs a JDK 17 and Maven)
 #   make check         format, lint, types, imports, sizes and the fast tests
+#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others)
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -16,7 +17,7 @@ UV_VERSION := 0.13.9
 READY := $(VENV)/.ready
 NEO4J_HOME := .neo4j
 
-.PHONY: setup demo test check format neo4j neo4j-stop clean
+.PHONY: setup demo test soak check format neo4j neo4j-stop clean
 
 setup: $(READY)
 
@@ -37,6 +38,9 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/pytest $(PYTEST_ARGS)
+
+soak: $(READY)
+	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .
