@@ -2,6 +2,7 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
+#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others)
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 #                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
@@ -18,7 +19,7 @@ READY := $(VENV)/.ready
 LINE := 5.26
 NEO4J_HOME := .neo4j/$(LINE)
 
-.PHONY: setup demo test check format neo4j neo4j-stop clean
+.PHONY: setup demo test soak check format neo4j neo4j-stop clean
 
 setup: $(READY)
 
@@ -39,6 +40,9 @@ demo: $(READY)
 
 test: $(READY)
 	@$(BIN)/pytest $(PYTEST_ARGS)
+
+soak: $(READY)
+	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .
