@@ -13,11 +13,13 @@ from typer.main import get_command
 from chronofy_kg.answer.shape import answer_as_json
 from chronofy_kg.cli.app import app
 from chronofy_kg.demo import PACKS, demo_assertions
+from chronofy_kg.facts import TableBuilder
 from chronofy_kg.facts.rows import check_row
 from chronofy_kg.facts.strict_json import decode_json
 from chronofy_kg.facts.time import parse_instant
 from chronofy_kg.kb import KnowledgeBase
 from chronofy_kg.resources import data_text
+from chronofy_kg.retrieval.documents import documents
 from chronofy_kg.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,3 +95,9 @@ def test_the_curl_and_the_python_have_those_answers(
     assert answer["confidence"] == pytest.approx(shown["confidence"], abs=5e-5)
     assert answer["robustness"]["value"] == pytest.approx(shown["robustness"]["value"], abs=5e-5)
     assert answer["robustness"]["failing_steps"] == shown["robustness"]["failing_steps"]
+
+
+def test_the_number_of_embedded_texts_is_counted() -> None:
+    builder = TableBuilder()
+    builder.extend(demo_assertions())
+    assert f"embedding {len(documents(builder.build()).texts)} texts" in README
