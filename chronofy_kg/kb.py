@@ -13,9 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from chronofy_kg.answer.account import Account, changed_facts, explain_fact, history_of, rows_to_retract
 from chronofy_kg.answer.compose import Found, compose
 from chronofy_kg.answer.identity import request_id
@@ -35,24 +32,23 @@ from chronofy_kg.decay.learn import learn_types, types_seen
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
-from chronofy_kg.facts.plan import Plan, check_replay, key_codes, plan_load, plan_replay, plan_retract
+from chronofy_kg.facts.plan import Plan, plan_retract
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import OPEN_US, format_instant, parse_instant
+from chronofy_kg.facts.time import OPEN_US, parse_instant
 from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
-from chronofy_kg.store import CypherResult, GraphStore, Snapshot, StoreAddress
+from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
+from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
 
 #: An instant: ISO 8601 text, or microseconds since 1970 in UTC.
 When = int | str
-Progress = Callable[[str, int, int | None], None]
-_BATCH = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +93,7 @@ class KnowledgeBase:
             categorical_half_life_days=settings.half_life_categorical,
         )
         self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
+        self._loader = Loader(store, self.tenant, self._snapshot, self._catalog, lambda: self._now())
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -177,23 +174,17 @@ class KnowledgeBase:
         rows = len(told) + len(errors)
         if errors and on_error == "abort":
             return LoadReport(rows, 0, 0, 0, errors, written=False, sequence=self._snapshot.sequence)
-        write = self._replay if restore else self._write
-        added, unchanged, corrected = write(told, on_progress)
+        if restore:
+            done = self._loader.restore(told, self._skew, on_progress)
+        else:
+            done = self._loader.load(told, on_progress)
         ids = (
-            ()
-            if is_file
-            else tuple(fact_id(told.statement(row), int(told.valid_from[row])) for row in range(len(told)))
+            () if is_file else (fact_id(told.statement(r), int(told.valid_from[r])) for r in range(len(told)))
         )
         return LoadReport(
-            rows,
-            added,
-            unchanged,
-            corrected,
-            errors,
-            written=True,
-            sequence=self._snapshot.sequence,
-            facts=ids,
-        )
+            rows, done.added, done.unchanged, done.corrected, errors, written=True,
+            sequence=self._snapshot.sequence, facts=tuple(ids),
+        )  # fmt: skip
 
     def export(
         self,
@@ -226,49 +217,6 @@ class KnowledgeBase:
             chosen = check_form(Path(f"stream{form or '.jsonl'}"), profile)
             write_table(table, target, chosen, profile=profile, on_row=tell)
         return len(table)
-
-    def _write(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
-        """Write rows in batches; return how many were added, known already, and corrected."""
-        added = unchanged = corrected = 0
-        told = self._snapshot.adopt(told)
-        # A key's statements in one batch, in their order: its facts are then written once.
-        order = np.argsort(key_codes(told), kind="stable")
-        for start in range(0, len(told), _BATCH):
-            batch = told.take(order[start : start + _BATCH])
-            plan = self._snapshot.write(partial(self._plan_load, batch=batch), self._many, self._now)
-            added += len(plan.new)
-            unchanged += plan.unchanged
-            corrected += len(plan.retire) + int(plan.stillborn.sum())
-            if on_progress is not None:
-                on_progress("write", start + len(batch), len(told))
-        self._note_types(told)
-        return added, unchanged, corrected
-
-    def _replay(self, told: FactTable, on_progress: Progress | None) -> tuple[int, int, int]:
-        """Write an export as it happened: each instant one change, at that instant."""
-        known, _ = self._snapshot.current()
-        told = self._snapshot.adopt(told)  # one pool: instants may be many
-        last = int(np.max(told.recorded_at, initial=0))
-        if last > self._now() + int(self.settings.clock_skew_s * 1_000_000):
-            raise InputError(f"recorded_at {format_instant(last)} lies in the future")
-        added = retired = 0
-        for instant in check_replay(known, told).tolist():
-            plan = self._snapshot.write(
-                partial(plan_replay, told=told, instant=instant), self._many, partial(int, instant)
-            )
-            added, retired = added + len(plan.new), retired + len(plan.retire) + int(plan.stillborn.sum())
-            if on_progress is not None:
-                on_progress("restore", len(known) + added, len(told))
-        self._note_types(told)
-        return added, len(told) - added, retired
-
-    def _note_types(self, told: FactTable) -> None:
-        """Give the types that turned up without a declaration their defaults in the graph."""
-        catalog = self._catalog()  # not that of the beginning: some may be declared by now
-        seen = types_seen(told, np.arange(len(told)), catalog)
-        fresh = [t.to_dict() for t in seen if t.name not in catalog.types]
-        if fresh:
-            self._store.write_fact_types(self.tenant, fresh)
 
     def facts(
         self,
@@ -342,7 +290,7 @@ class KnowledgeBase:
             before = table
             return plan_retract(table, rows_to_retract(table, catalog, moment, fact_id, keys, source))
 
-        made = self._snapshot.write(plan, self._many, self._now)
+        made = self._snapshot.write(plan, self._loader.many, self._now)
         return changed_facts(before, catalog, moment, made.retire, keys), len(made.retire)
 
     # Fact types, specs and rules
@@ -564,19 +512,15 @@ class KnowledgeBase:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
 
-    def _many(self, table: FactTable) -> NDArray[np.bool_]:
-        """Whether each row is of `many`; read anew for each write, as declarations take a sequence number."""
-        return self._catalog().many(table)
-
-    def _plan_load(self, known: FactTable, batch: FactTable) -> Plan:
-        return plan_load(known, batch, self._many(batch))
+    @property
+    def _skew(self) -> int:
+        return int(self.settings.clock_skew_s * 1_000_000)
 
     def _moment(self, at: When | None, known_at: When | None, last: int, hindsight: bool = False) -> Moment:
-        skew = int(self.settings.clock_skew_s * 1_000_000)
         return Moment(
             self._now() if at is None else self._instant(at),
             last if known_at is None else self._instant(known_at),
-            skew,
+            self._skew,
             hindsight,
         )
 

@@ -19,7 +19,16 @@ from chronofy_kg.facts.history import group_rows
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import OPEN_US
 
-__all__ = ["Plan", "check_replay", "key_codes", "plan_load", "plan_replay", "plan_retract", "replay_instants"]
+__all__ = [
+    "Plan",
+    "check_replay",
+    "key_codes",
+    "plan_load",
+    "plan_replay",
+    "plan_retract",
+    "replay_instants",
+    "sharing_keys",
+]
 
 Rows = NDArray[np.int64]
 
@@ -54,6 +63,21 @@ def key_codes(table: FactTable) -> NDArray[np.int64]:
     return (table.tenant.astype(np.int64) * width + subject) * width + predicate
 
 
+def sharing_keys(known: FactTable, others: FactTable) -> Rows:
+    """Return the rows of a table, ascending, whose key a row of another has; the tables share a pool.
+
+    All that a write may correct, end or repeat is among them, so that the work of a load follows what it
+    brings and not what is known.
+    """
+    if not len(known) or not len(others):
+        return np.empty(0, dtype=np.int64)
+    keys, wanted = key_codes(known), np.unique(key_codes(others))
+    place = np.searchsorted(wanted, keys)
+    place[place == len(wanted)] = 0
+    found: Rows = np.flatnonzero(wanted[place] == keys)
+    return found
+
+
 def plan_load(known: FactTable, incoming: FactTable, many: NDArray[np.bool_]) -> Plan:
     """Plan the load of `incoming` into what is `known`.
 
@@ -62,8 +86,10 @@ def plan_load(known: FactTable, incoming: FactTable, many: NDArray[np.bool_]) ->
         incoming: the rows of the load, in their order; may have a pool of its own.
         many: bool[len(incoming)], whether the fact type of each incoming row has cardinality `many`.
     """
-    offset = len(known)
-    both = known.append(incoming)
+    incoming = known.take(np.empty(0, dtype=np.int64)).append(incoming)  # over the pool of the known
+    near = sharing_keys(known, incoming)
+    offset = len(near)
+    both = known.take(near).append(incoming)
     ids = np.ascontiguousarray(both.ids).view(">u8").astype(np.uint64)
     tenant = both.tenant.astype(np.int64)
     order = np.lexsort((np.arange(len(both)), ids[:, 1], ids[:, 0], tenant)) if len(both) else tenant
@@ -77,7 +103,7 @@ def plan_load(known: FactTable, incoming: FactTable, many: NDArray[np.bool_]) ->
     return Plan(
         new=both.take(fresh),
         stillborn=np.isin(fresh, corrected),
-        retire=corrected[corrected < offset],
+        retire=near[corrected[corrected < offset]],
         unchanged=len(incoming) - len(fresh),
     )
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from chronofy_kg.store.errors import StaleSnapshotError
     from chronofy_kg.store.facts import Changes, Written
     from chronofy_kg.store.graph import GraphStore
+    from chronofy_kg.store.loading import Loader
     from chronofy_kg.store.query import CypherResult, named_queries
     from chronofy_kg.store.snapshot import Snapshot
 
@@ -22,6 +23,7 @@ __all__ = [
     "Changes",
     "CypherResult",
     "GraphStore",
+    "Loader",
     "Snapshot",
     "StaleSnapshotError",
     "StoreAddress",
@@ -33,6 +35,7 @@ _HOMES = {
     "Changes": "facts",
     "CypherResult": "query",
     "GraphStore": "graph",
+    "Loader": "loading",
     "Snapshot": "snapshot",
     "StaleSnapshotError": "errors",
     "StoreAddress": "address",

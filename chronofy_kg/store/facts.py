@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from chronofy_kg.facts import OPEN_US, FactTable, StringPool
 from chronofy_kg.facts.model import nfc
-from chronofy_kg.facts.plan import Plan, plan_retract
+from chronofy_kg.facts.plan import Plan, plan_retract, sharing_keys
 from chronofy_kg.store.connection import Connection, run, run_all
 from chronofy_kg.store.errors import StaleSnapshotError
 from chronofy_kg.store.materialise import STATES, Delta, Many, Rows, difference, redifference
@@ -254,35 +254,46 @@ def refold(
 
 
 class _Batch:
-    """One write, worked out before its transaction begins, so that a retry repeats statements only."""
+    """One write, worked out before its transaction begins, so that a retry repeats statements only.
+
+    It looks at the assertions whose keys it touches, `near`, followed by the new ones; rows count in those.
+    """
 
     def __init__(
         self, tenant: str, known: FactTable, plan: Plan, many: Many, delta: Delta | None = None
     ) -> None:
-        self.tenant, self.plan, self.first_new = tenant, plan, len(known)
+        self.tenant, self.plan, self.known = tenant, plan, known
         self.fresh_identity = uuid.uuid4().hex  # of the tenant, if this is its first write
-        self.table = known.append(plan.new)
-        self.new_rows = np.arange(len(known), len(self.table))
-        provisional = self.table.retired_at.copy()
-        provisional[self.new_rows] = OPEN_US
-        provisional[self._retired_rows()] = 0
-        told = replace(self.table, retired_at=provisional)
-        self.delta = delta if delta is not None else difference(told, len(known), plan.retire, many)
+        if delta is None:
+            near = sharing_keys(known, plan.new.append(known.take(plan.retire)))
+            table = known.take(near).append(plan.new)
+        else:
+            near, table = np.arange(len(known)), delta.table
+        self.first_new = len(near)
+        self.new_rows = np.arange(len(near), len(table))
+        self.retire = np.searchsorted(near, plan.retire)
+        if delta is None:
+            table = replace(table, retired_at=self._retired_at(table))
+            delta = difference(table, len(near), self.retire, many)
+        self.delta = delta
         self.entities = entity_columns(plan.new, known)
         self.sources = _distinct(_nfc_names(plan.new, plan.new.source))
-        shown = self.delta.after.shown[np.concatenate([self.delta.created, self.delta.retyped])]
-        self.types = _distinct(_nfc_names(told, told.type[shown]))
+        shown = delta.after.shown[np.concatenate([delta.created, delta.retyped])]
+        self.types = _distinct(_nfc_names(table, table.type[shown]))
 
-    def _retired_rows(self) -> Rows:
-        return np.concatenate([self.plan.retire, self.new_rows[self.plan.stillborn]])
+    def _retired_at(self, table: FactTable) -> NDArray[np.int64]:
+        """Return when each row is retired, with 0 for those that this write retires."""
+        retired = table.retired_at.copy()
+        retired[self.new_rows] = OPEN_US
+        retired[np.concatenate([self.retire, self.new_rows[self.plan.stillborn]])] = 0
+        return retired
 
     def recorded(self, recorded_at: int) -> FactTable:
         """Return the whole table with the time that the store gave to this write."""
-        recorded, retired = self.table.recorded_at.copy(), self.table.retired_at.copy()
-        recorded[self.new_rows] = recorded_at
-        retired[self.new_rows] = OPEN_US
-        retired[self._retired_rows()] = recorded_at
-        return replace(self.table, recorded_at=recorded, retired_at=retired)
+        table, plan, first = self.known.append(self.plan.new), self.plan, len(self.known)
+        table.recorded_at[first:], table.retired_at[first:] = recorded_at, OPEN_US
+        table.retired_at[np.concatenate([plan.retire, first + np.flatnonzero(plan.stillborn)])] = recorded_at
+        return table
 
     def write(self, tx: ManagedTransaction, expected: int, now_us: int) -> Position:
         """Run the statements; the sequence number comes first, since it locks the tenant."""
@@ -368,8 +379,8 @@ class _Batch:
         """Retire assertions, and note on each older fact that one of its assertions changed."""
         delta = self.delta
         retired: Columns = {
-            "fact": [delta.homes[row] for row in self.plan.retire.tolist()],
-            "id": [self.table.id_of(row) for row in self.plan.retire.tolist()],
+            "fact": [delta.homes[row] for row in self.retire.tolist()],
+            "id": [delta.table.id_of(row) for row in self.retire.tolist()],
         }
         run_all(tx, "assertions_retire", retired, tenant=self.tenant, **recorded)
         touched = [name for name in _distinct(delta.homes.values()) if name not in created]
