@@ -55,12 +55,16 @@ class _Statement:
     below_tau: bool
 
     @staticmethod
-    def of(cited: Cited, judge: Judge, *, below_tau: bool) -> _Statement:
-        assert cited.fact is not None  # `select` cites facts of a view
-        step = TraceStep(state_fact(cited.fact), (cited,))
-        bound = bound_of([step])
-        assert bound is not None
-        return _Statement(cited.fact, step, judge.rho([step]), bound, below_tau)
+    def all_of(cited: Sequence[Cited], judge: Judge, *, below_tau: bool) -> list[_Statement]:
+        steps = [TraceStep(state_fact(c.fact), (c,)) for c in cited if c.fact is not None]
+        assert len(steps) == len(cited)  # `select` cites facts of a view
+        made = []
+        for one, step, rho in zip(cited, steps, judge.rho_of_each(steps), strict=True):
+            bound = bound_of([step])
+            assert one.fact is not None
+            assert bound is not None
+            made.append(_Statement(one.fact, step, rho, bound, below_tau))
+        return made
 
     @property
     def ruling(self) -> Ruling:
@@ -88,8 +92,8 @@ def compose(found: Found, judge: Judge, *, answer_id: str, at: int, known_at: in
         rho=None, spec=judge.name, spec_version=judge.version, reacquire=(), excluded=found.excluded,
         notes=found.notes,
     )  # fmt: skip
-    stated = [_Statement.of(cited, judge, below_tau=False) for cited in found.stated]
-    removed = [_Statement.of(cited, judge, below_tau=True) for cited in found.removed]
+    stated = _Statement.all_of(found.stated, judge, below_tau=False)
+    removed = _Statement.all_of(found.removed, judge, below_tau=True)
     # Each is a trace of one step, so an empty window decides for all of them or for none.
     if not stated + removed or any(s.rho.vacuous for s in stated):
         return base
@@ -117,7 +121,11 @@ def _judged(
         partial=bool(said and left_out),
         text=None if withheld else _text(said, left_out),
         confidence=0.0 if withheld or bound is None else bound.value,
-        valid_until=_until(said, judge, base.at) if verdict == "supported" else None,
+        valid_until=(
+            valid_until([s.step for s in said], judge, base.at, singly=True)
+            if verdict == "supported"
+            else None
+        ),
         steps=tuple(_show(s, told=any(s is one for one in said)) for s in statements),
         facts=_facts(said, left_out, found.shown),
         bound=bound,
@@ -135,11 +143,6 @@ def _targets(statement: _Statement, number: int, judge: Judge, lag: int, tau: fl
     else:
         found = targets([statement.step], judge, lag)
     return [replace(target, step=number) for target in found]
-
-
-def _until(said: Sequence[_Statement], judge: Judge, at: int) -> int | None:
-    ends = [valid_until([s.step], judge, at) for s in said]
-    return min((end for end in ends if end is not None), default=None)
 
 
 def _facts(

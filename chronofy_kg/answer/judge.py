@@ -139,6 +139,28 @@ class Judge:
         failing = self.failing(evidence) if middle < 0 else ()
         return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous)
 
+    def rho_of_each(self, steps: Sequence[TraceStep]) -> list[Rho]:
+        """Judge steps that each are a trace of their own, as `rho` judges one."""
+        if not steps:
+            return []
+        traces = [Evidence.of([step]) for step in steps]
+        ends = [
+            {name: np.concatenate([one[name] for one in found])[:, np.newaxis] for name in SIGNALS}
+            for found in ([e.signals(which=which) for e in traces] for which in ("value", "low", "high"))
+        ]
+        rho = self.values({name: np.concatenate([end[name] for end in ends]) for name in SIGNALS})
+        middle, *others = rho.reshape(3, -1)
+        batch = Trace({name: ends[0][name] for name in self.reads})
+        vacuous = robustness(self.formula, batch).vacuous[:, self._place]
+        vacuous |= ~np.isfinite(middle) | (not self.formula.names)
+        low, high = np.minimum(middle, np.minimum(*others)), np.maximum(middle, np.maximum(*others))
+        return [
+            Rho(value, least, most, self.failing(evidence) if value < 0 else (), is_vacuous)
+            for value, least, most, is_vacuous, evidence in zip(
+                middle.tolist(), low.tolist(), high.tolist(), vacuous.tolist(), traces, strict=True
+            )
+        ]
+
     @property
     def all_must_hold(self) -> bool:
         """Whether the formula is a conjunction over steps: then only the steps to blame can raise rho."""

@@ -240,7 +240,7 @@ def _target(evidence: Evidence, number: int, needed: float, gain: float, reachab
     return Target(cited.id, int(evidence.first_step[number]), names, needed, gain, reachable)
 
 
-def valid_until(steps: Sequence[TraceStep], judge: Judge, at: int) -> int | None:
+def valid_until(steps: Sequence[TraceStep], judge: Judge, at: int, *, singly: bool = False) -> int | None:
     """Return the first instant at which a supported answer is none any more, None for never.
 
     Facts age, and one whose period has ended counts no longer; that nothing new is learned is taken for
@@ -250,12 +250,17 @@ def valid_until(steps: Sequence[TraceStep], judge: Judge, at: int) -> int | None
         steps: a trace with rho > 0.
         judge: the spec.
         at: the instant it was judged at, microseconds.
+        singly: each step is a trace of its own; the first of them to end counts.
     """
     evidence = Evidence.of(steps)
 
     def holds(instants: NDArray[np.int64]) -> NDArray[np.bool_]:
         later = (instants - at)[:, np.newaxis]
-        return judge.values(evidence.by_step(evidence.by_fact(later_us=later), judge.reads)) > 0
+        signals = evidence.by_step(evidence.by_fact(later_us=later), judge.reads)
+        if not singly:
+            return judge.values(signals) > 0
+        each = judge.values({name: one.reshape(-1, 1) for name, one in signals.items()})
+        return np.asarray((each > 0).reshape(len(instants), -1).all(axis=1))
 
     low, high = at, OPEN_US - 1
     if high <= low or holds(np.asarray([high]))[0]:

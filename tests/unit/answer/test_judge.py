@@ -175,3 +175,21 @@ def test_the_bound_is_the_weakest_link_and_zero_without_evidence() -> None:
     bound = bound_of([*steps(UNKNOWN), TraceStep("none", ())])
     assert bound is not None
     assert (bound.value, bound.low, bound.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "spec s: G validity >= 0.5",
+        "spec s (eval = last): age_days <= 3 or quality > 0.9",
+        "spec s (eval = each): validity > 0.3 and age_days < 1000",
+        "spec s: F[1,2] validity > 0",
+        "spec s: 0.5 >= 0.2",
+    ],
+)
+def test_steps_judged_together_are_judged_as_each_alone(text: str) -> None:
+    judge = spec(text)
+    cited = [fresh(f"f{n}", 0.4 + 0.1 * (n % 6), 4.0 * n, 5.0 + n) for n in range(12)] + [UNKNOWN]
+    trace = [*steps(*cited), TraceStep("no evidence", ()), TraceStep("two", (cited[1], cited[7]))]
+    assert judge.rho_of_each(trace) == [judge.rho([step]) for step in trace]
+    assert judge.rho_of_each([]) == []

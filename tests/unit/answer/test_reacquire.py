@@ -221,3 +221,14 @@ def test_a_period_that_ended_before_is_not_what_an_answer_waits_for() -> None:
 def test_a_spec_on_age_ends_by_age() -> None:
     until = valid_until(steps(seen("a", 12.5)), spec("spec s: G age_days <= 30"), 10**15)
     assert until == 10**15 + int(17.5 * DAY_US)
+
+
+@pytest.mark.parametrize("text", ["spec s: G validity >= 0.5", "spec s: G (age_days <= 3 and quality > 0.1)"])
+def test_of_statements_that_stand_alone_the_first_to_end_counts(text: str) -> None:
+    judge, at = spec(text), 1_700_000_000_000_000
+    trace = steps(seen("a", 1.0), seen("b", 2.0, half_life=6.0), seen("c", 0.0, ends_us=DAY_US // 2))
+    alone = [valid_until([step], judge, at) for step in trace]
+    assert valid_until(trace, judge, at, singly=True) == min(alone) == at + DAY_US // 2
+    assert valid_until(trace[:2], judge, at, singly=True) == min(alone[:2])
+    timeless = [TraceStep("t", (Cited("t", "in_force", None, 1.0, 1.0),))]
+    assert valid_until(timeless, spec("spec s: G validity >= 0.5"), at, singly=True) is None
