@@ -125,7 +125,7 @@ def _assertion(fields: Mapping[str, Any], rules: RowRules) -> Assertion:
         valid_to=valid_to,
         observed_at=observed_at,
         quality=_quality(fields.get("quality")),
-        **{name: _name(fields, name) for name in _NAMES},
+        **{name: _name(fields, name) for name in _NAMES if fields.get(name) is not None},
     )
 
 

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from chronofy_kg.errors import InputError
@@ -43,6 +44,10 @@ class JsonError(InputError):
         super().__init__(message if line is None else f"{message} (line {line}, column {column})")
 
 
+class _RefusedError(Exception):
+    """Ends a decoding that cannot mark what it refuses."""
+
+
 class _Refused:
     """Marks a refused value until the walk finds its pointer."""
 
@@ -60,14 +65,12 @@ def decode_json(raw: bytes | str) -> Any:
     {'a': [1, 2.5, True]}
     """
     text = _text(raw)
+    if _is_plain(text, raw):
+        # Most texts: nothing in them needs a walk, and whatever is refused is told by the walk below.
+        with suppress(_RefusedError, json.JSONDecodeError):
+            return _PLAIN.decode(text)
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_pairs,
-            parse_float=_float,
-            parse_int=_int,
-            parse_constant=lambda word: _Refused(f"{word} is not JSON"),
-        )
+        value = _MARKING.decode(text)
         problems = tuple(_walk(value, "", 0))
     except json.JSONDecodeError as error:
         raise JsonError(_syntax_message(error), line=error.lineno, column=error.colno) from None
@@ -145,10 +148,23 @@ def _syntax_message(error: json.JSONDecodeError) -> str:
     return f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
 
 
+def _is_plain(text: str, raw: bytes | str) -> bool:
+    """Whether a text can hold neither a lone surrogate nor deep nesting, seen without decoding it."""
+    encoded = isinstance(raw, bytes) or text.isascii()  # UTF-8 has no surrogates
+    return encoded and "\\u" not in text and text.count("{") + text.count("[") <= _MAX_DEPTH
+
+
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in pairs:
         result[key] = _Refused("duplicate key") if key in result else value
+    return result
+
+
+def _plain_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _RefusedError
     return result
 
 
@@ -157,8 +173,39 @@ def _float(digits: str) -> float | _Refused:
     return value if math.isfinite(value) else _Refused("number out of range")
 
 
+def _plain_float(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise _RefusedError
+    return value
+
+
 def _int(digits: str) -> int | _Refused:
     return int(digits) if len(digits) < _MAX_DIGITS else _Refused("number out of range")
+
+
+def _plain_int(digits: str) -> int:
+    if len(digits) >= _MAX_DIGITS:
+        raise _RefusedError
+    return int(digits)
+
+
+def _plain_constant(word: str) -> Any:
+    raise _RefusedError(word)
+
+
+_PLAIN = json.JSONDecoder(
+    object_pairs_hook=_plain_pairs,
+    parse_float=_plain_float,
+    parse_int=_plain_int,
+    parse_constant=_plain_constant,
+)
+_MARKING = json.JSONDecoder(
+    object_pairs_hook=_pairs,
+    parse_float=_float,
+    parse_int=_int,
+    parse_constant=lambda word: _Refused(f"{word} is not JSON"),
+)
 
 
 def _walk(value: Any, pointer: str, depth: int) -> Iterator[tuple[str, str]]:
