@@ -38,6 +38,8 @@ class History:
         superseded_by: int64[m], index of the fact of another value that ended it; -1 where none did, as where
             nobody states the value any longer.
         row_value: int64[k], the number of key and value of each folded row.
+        by_key: int64[k], the places in `rows`, ordered by key.
+        sorted_key: int64[k], the keys in that order.
     """
 
     table: FactTable
@@ -49,6 +51,8 @@ class History:
     value: Rows
     superseded_by: Rows
     row_value: Rows
+    by_key: Rows
+    sorted_key: Rows
 
     def __len__(self) -> int:
         return len(self.winner)
@@ -86,25 +90,15 @@ class History:
         return offsets, rows
 
     def contradicting(self, index: int) -> Rows:
-        """Return the rows that state another value of the same key from the same valid_from on."""
-        winner = int(self.winner[index])
-        table, same_key = self.table, self._rows_of_key(index)
-        clash = same_key[(table.valid_from[same_key] == table.valid_from[winner])]
-        values = self.row_value[np.searchsorted(self.rows, clash)]
-        others: Rows = clash[values != self.value[index]]
-        return others
-
-    def _rows_of_key(self, index: int) -> Rows:
-        table, winner = self.table, int(self.winner[index])
-        canonical = table.pool.canonical
-        subject, predicate = canonical(table.subject[self.rows]), canonical(table.predicate[self.rows])
-        same = (subject == canonical(table.subject[[winner]])) & (
-            predicate == canonical(table.predicate[[winner]])
+        """Return the rows that state another value of the same key from the same valid_from on, ascending."""
+        low, high = (
+            np.searchsorted(self.sorted_key, self.key[index], side=side) for side in ("left", "right")
         )
-        if self.key[index] == self.value[index]:
-            same &= self.row_value == self.value[index]
-        rows: Rows = self.rows[same & (table.tenant[self.rows] == table.tenant[winner])]
-        return rows
+        places = np.sort(self.by_key[low:high])
+        rows, start = self.rows[places], self.table.valid_from[self.winner[index]]
+        differs = self.row_value[places] != self.value[index]
+        others: Rows = rows[differs & (self.table.valid_from[rows] == start)]
+        return others
 
 
 def believed_rows(table: FactTable, known_at: int, observed_by: int | None = None) -> Rows:
@@ -168,6 +162,8 @@ def fold(table: FactTable, rows: Rows, many: NDArray[np.bool_]) -> History:
         value=value,
         superseded_by=np.where(ended, after, -1),
         row_value=row_value,
+        by_key=order,
+        sorted_key=row_key[order],
     )
 
 
