@@ -1,4 +1,4 @@
-"""Eight processes load one file at the same time: as if one had, and no process has anything to complain of."""
+"""Eight processes load one file at the same time: as if one had, and none has anything to complain of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any sequence of loads, corrections, retractions and declarations: the graph is the pure fold, on every engine.
+"""Any sequence of loads, corrections, retractions and declarations: the graph is the pure fold.
 
 Two workers serve each of two tenants. Their clocks go back at times, one of them is opened anew from a saved
 snapshot now and then, and whatever one writes the other must see.
@@ -17,7 +17,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from numpy.typing import NDArray
 from support.facts import same_rows
 from support.rules import Believed, rests_on

@@ -37,7 +37,9 @@ def store_flags(address: StoreAddress, data: Path) -> list[str]:
 def start_cli(arguments: Sequence[str], env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     """Run the command line while a block lasts; it is killed at the end if it still runs."""
     command, pipe = [sys.executable, "-m", "chronofy_kg.cli", *arguments], subprocess.PIPE
-    with subprocess.Popen(command, env=env, text=True, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL) as p:
+    with subprocess.Popen(
+        command, env=env, text=True, stdout=pipe, stderr=pipe, stdin=subprocess.DEVNULL
+    ) as p:
         try:
             yield p
         finally:
@@ -50,5 +52,11 @@ def run_cli(
     """Run the command line to its end."""
     command = [sys.executable, "-m", "chronofy_kg.cli", *arguments]
     return subprocess.run(
-        command, env=env, text=True, capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+        command,
+        env=env,
+        text=True,
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )

@@ -1,4 +1,4 @@
-"""What loads and retractions leave believed, row by row as the rules say it; nothing here is fast or shared."""
+"""What loads and retractions leave believed, row by row as the rules say it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Believed:
     _told: dict[str, _Told] = field(default_factory=dict)
 
     def load(self, rows: Iterable[Assertion]) -> None:
-        """Take rows in their order: a known one changes nothing, a new one may take back what its source said."""
+        """Take rows in order: a known one changes nothing, a new one may take back what its source said."""
         for row in rows:
             builder = TableBuilder(self.tenant)
             builder.add(row)
