@@ -128,12 +128,18 @@ def _corrected(both: FactTable, stored: Rows, fresh: Rows, many: NDArray[np.bool
     source = both.pool.canonical(rows.source).astype(np.int64)
     slot = group_rows((keys[alive], source, rows.valid_from, np.where(many_keys, value, -1)))
     order = np.lexsort((np.arange(len(rows)), slot))
-    last = np.append(slot[order][1:] != slot[order][:-1], True)
-    latest = np.empty(len(rows), dtype=np.int64)
-    latest[order] = order[np.flatnonzero(last)][np.cumsum(np.append(0, last[:-1].astype(np.int64)))]
-    differs = (value != value[latest]) | (rows.valid_to != rows.valid_to[latest])
+    said = group_rows((value, rows.valid_to))[order]
+    slots = slot[order]
+    ends = np.append(slots[1:] != slots[:-1], True)
+    last = np.flatnonzero(ends)[np.cumsum(np.append(0, ends[:-1].astype(np.int64)))]
+    begins = np.append(True, (slots[1:] != slots[:-1]) | (said[1:] != said[:-1]))
+    # Who says at last what was said before took it back meanwhile, by what stands before that last word.
+    between = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))[last] - 1
+    against = np.where(said != said[last], last, between)
+    later = (against > np.arange(len(order))) & (slots[against] == slots)
+    later &= np.isin(alive[order[against]], fresh)
     # A statement without a source has nobody who could take it back.
-    corrected: Rows = alive[differs & (source >= 0) & np.isin(alive[latest], fresh)]
+    corrected: Rows = np.sort(alive[order[later & (source[order] >= 0)]])
     return corrected
 
 

@@ -64,7 +64,7 @@ def _fill(running: Any, user: str, home: Path) -> None:
         store.write_rule_graph("default", nodes, [edge], [])
 
 
-def test_the_demo_graph_is_drawn_in_the_style(server: Any) -> None:
+def test_the_demo_graph_is_drawn_in_the_style(server: Any, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     style = " ".join((FOLDER / "style.grass").read_text(encoding="utf-8").split())
@@ -91,8 +91,10 @@ def test_the_demo_graph_is_drawn_in_the_style(server: Any) -> None:
         entity = page.locator("svg g.node", has_text="US").filter(has=page.locator('circle[fill="#2F6DB5"]'))
         entity.first.wait_for()
         drawn = {text.strip() for text in page.locator("svg g.node").all_text_contents()}
+        page.screenshot(path=tmp_path / "entity.png")
         run(saved[2])
         page.locator("svg g.relationship", has_text="12.5").first.wait_for()
+        page.screenshot(path=tmp_path / "rules.png")
         browser.close()
     assert "US" in drawn
     # A long predicate is cut to what fits into the circle.

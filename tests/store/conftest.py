@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.typing import NDArray
 
 from chronofy_kg.facts import OPEN_US, Assertion, FactTable, TableBuilder, ValueKind, fold
@@ -26,6 +27,7 @@ from chronofy_kg.facts.plan import plan_load, plan_retract
 from chronofy_kg.store import GraphStore, StoreAddress, Written
 
 ROOT = Path(__file__).resolve().parents[2]
+settings.register_profile("soak", max_examples=200, stateful_step_count=15, deadline=None, print_blob=True)
 
 
 def _load_deploy() -> ModuleType:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.facts import same_rows
 
 from chronofy_kg.errors import InputError
 from chronofy_kg.facts import OPEN_US, FactTable
@@ -16,35 +17,6 @@ from chronofy_kg.store import GraphStore, StaleSnapshotError
 pytestmark = pytest.mark.engine
 
 CAFE_NFD = "cafe\u0301"
-
-
-def same_rows(left: FactTable, right: FactTable) -> bool:
-    """Whether two tables say the same bit for bit, in the same order."""
-    numbers = ("kind", "valid_from", "valid_to", "observed_at", "recorded_at", "retired_at", "ids")
-    strings = (
-        "tenant",
-        "subject",
-        "predicate",
-        "object",
-        "text",
-        "unit",
-        "datatype",
-        "lang",
-        "type",
-        "source",
-    )
-    return (
-        all(np.array_equal(getattr(left, name), getattr(right, name)) for name in numbers)
-        and all(
-            np.array_equal(getattr(left, name).view(np.int64), getattr(right, name).view(np.int64))
-            for name in ("number", "quality")
-        )
-        and all(
-            [left.pool.get(code) for code in getattr(left, name)]
-            == [right.pool.get(code) for code in getattr(right, name)]
-            for name in (*strings, "content", "meta")
-        )
-    )
 
 
 def test_a_new_tenant_is_empty(store: GraphStore, tenant: str) -> None:

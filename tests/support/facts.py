@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import from_declaration
 from chronofy_kg.facts.model import Assertion
 from chronofy_kg.facts.table import FactTable, TableBuilder
 from chronofy_kg.facts.time import OPEN_US, parse_instant
 
-__all__ = ["catalog_of", "table_of", "told", "us"]
+__all__ = ["catalog_of", "same_rows", "table_of", "told", "us"]
 
 
 def us(text: str) -> int:
@@ -46,4 +48,33 @@ def table_of(
 def catalog_of(**half_lives: float) -> TypeCatalog:
     return TypeCatalog.of(
         from_declaration(name, "numeric", "one", half_life_days=days) for name, days in half_lives.items()
+    )
+
+
+def same_rows(left: FactTable, right: FactTable) -> bool:
+    """Whether two tables say the same bit for bit, in the same order."""
+    numbers = ("kind", "valid_from", "valid_to", "observed_at", "recorded_at", "retired_at", "ids")
+    strings = (
+        "tenant",
+        "subject",
+        "predicate",
+        "object",
+        "text",
+        "unit",
+        "datatype",
+        "lang",
+        "type",
+        "source",
+    )
+    return (
+        all(np.array_equal(getattr(left, name), getattr(right, name)) for name in numbers)
+        and all(
+            np.array_equal(getattr(left, name).view(np.int64), getattr(right, name).view(np.int64))
+            for name in ("number", "quality")
+        )
+        and all(
+            [left.pool.get(code) for code in getattr(left, name)]
+            == [right.pool.get(code) for code in getattr(right, name)]
+            for name in (*strings, "content", "meta")
+        )
     )

@@ -1,5 +1,7 @@
 """What a load changes: repeats, corrections by the same source, and what must be left alone."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -152,6 +154,15 @@ def test_corrections_inside_one_load_are_stillborn():
     assert plan.retire.tolist() == []
     assert alive(stored) == [3]
     assert load(stored, told(1), told(2), told(3))[0].is_empty
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (2,), (1, 2)])
+def test_who_returns_to_a_first_word_has_taken_it_back_meanwhile(cuts):
+    rows = [told(1), told(2), told(1, seen=3)]
+    stored = EMPTY
+    for low, high in itertools.pairwise((0, *cuts, len(rows))):
+        _, stored = load(stored, *rows[low:high])
+    assert [int(stored.observed_at[row]) for row in np.flatnonzero(stored.retired_at == OPEN_US)] == [3]
 
 
 def test_a_load_corrects_known_and_own_rows_at_once():
