@@ -91,8 +91,9 @@ class StringPool:
 
     def canonical(self, codes: Codes) -> Codes:
         """Map codes to the codes of their NFC form (int32, same shape); -1 stays -1."""
-        table = np.full(len(self._canonical) + 1, ABSENT, dtype=np.int32)
-        table[:-1] = self._canonical
+        known = self._canonical[:]  # a copy: another thread may be adding strings
+        table = np.full(len(known) + 1, ABSENT, dtype=np.int32)
+        table[:-1] = known
         return table[codes]
 
 

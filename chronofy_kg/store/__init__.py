@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chronofy_kg.store.address import StoreAddress
     from chronofy_kg.store.errors import StaleSnapshotError
-    from chronofy_kg.store.facts import Changes, Written
+    from chronofy_kg.store.facts import Changes
     from chronofy_kg.store.graph import GraphStore
     from chronofy_kg.store.loading import Loader
     from chronofy_kg.store.query import CypherResult, named_queries
     from chronofy_kg.store.snapshot import Snapshot
+    from chronofy_kg.store.writing import Written
 
 __all__ = [
     "Changes",
@@ -39,7 +40,7 @@ _HOMES = {
     "Snapshot": "snapshot",
     "StaleSnapshotError": "errors",
     "StoreAddress": "address",
-    "Written": "facts",
+    "Written": "writing",
     "named_queries": "query",
 }
 

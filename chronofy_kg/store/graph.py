@@ -15,19 +15,12 @@ from chronofy_kg.facts.plan import Plan
 from chronofy_kg.store import catalog, rulegraph
 from chronofy_kg.store.address import StoreAddress
 from chronofy_kg.store.connection import Connection
-from chronofy_kg.store.facts import (
-    Changes,
-    Position,
-    Written,
-    position,
-    read_changes,
-    read_table,
-    refold,
-    write_plan,
-)
+from chronofy_kg.store.errors import StaleSnapshotError
+from chronofy_kg.store.facts import Changes, Position, position, read_changes, read_table
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
+from chronofy_kg.store.writing import Batch, Written, refold
 
 __all__ = ["GraphStore"]
 
@@ -121,7 +114,16 @@ class GraphStore:
         Raises:
             StaleSnapshotError: the tenant is not at `expected`; nothing was written.
         """
-        return write_plan(self._connection, tenant, known, plan, many, expected, now_us)
+        if plan.is_empty:
+            at = self.position(tenant)
+            if at.sequence != expected:
+                raise StaleSnapshotError(tenant, expected, at.sequence)
+            return Written(at.sequence, at.recorded_at, known, at.identity)
+        return self.commit(Batch(tenant, known, plan, many), expected, now_us)
+
+    def commit(self, batch: Batch, expected: int, now_us: int) -> Written:
+        """Write a change that was worked out before; as `write` does."""
+        return batch.commit(self._connection, expected, now_us)
 
     # What is kept beside the facts
 

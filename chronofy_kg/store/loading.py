@@ -62,14 +62,14 @@ class Loader:
         told = self._snapshot.adopt(told)
         # A key's statements in one batch, in their order: its facts are then written once.
         order = np.argsort(key_codes(told), kind="stable")
-        for start in range(0, len(told), _BATCH):
-            batch = told.take(order[start : start + _BATCH])
-            plan = self._snapshot.write(partial(self._plan, batch=batch), self.many, self._now)
+        batches = (told.take(order[start : start + _BATCH]) for start in range(0, len(told), _BATCH))
+        planners = (partial(self._plan, batch=batch) for batch in batches)
+        for plan in self._snapshot.write_each(planners, self.many, self._now):
             added += len(plan.new)
             unchanged += plan.unchanged
             corrected += len(plan.retire) + int(plan.stillborn.sum())
             if on_progress is not None:
-                on_progress("write", start + len(batch), len(told))
+                on_progress("write", added + unchanged, len(told))
         self._note_types(told)
         return Loaded(added, unchanged, corrected)
 

@@ -7,7 +7,9 @@ is refreshed and the write planned again. A saved table (`chronofy_kg.store.save
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,11 @@ from numpy.typing import NDArray
 from chronofy_kg.facts.plan import Plan
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.store.errors import StaleSnapshotError
-from chronofy_kg.store.facts import Position, Written
+from chronofy_kg.store.facts import Position
 from chronofy_kg.store.graph import GraphStore
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.saved import SavedSnapshot, advance
+from chronofy_kg.store.writing import Batch, Written
 
 __all__ = ["Snapshot"]
 
@@ -29,6 +32,20 @@ _ATTEMPTS = 10
 _LEAST_CHANGED = 2_000
 #: Catching up is one statement, and the embedded engine ends a statement after 30 s: beyond, all is read.
 _MOST_BEHIND = 50_000
+
+
+Planner = Callable[[FactTable], Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A change that is being written: how it was planned, what it will be, and the store's answer to come."""
+
+    planner: Planner
+    plan: Plan
+    batch: Batch
+    expected: int
+    answer: Future[Written]
 
 
 class Snapshot:
@@ -42,7 +59,8 @@ class Snapshot:
 
     def __init__(self, store: GraphStore, tenant: str, folder: Path | None = None) -> None:
         self._store, self._tenant = store, tenant
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # of the table and its position
+        self._writing = threading.RLock()  # of one writer at a time, so that readers need not wait for it
         self._saved = None if folder is None else SavedSnapshot(folder, store.address, tenant)
         self._saved_at = Position()
         found = self._from_file()
@@ -104,6 +122,12 @@ class Snapshot:
                 self._refresh()
             return self._table, self._at.recorded_at
 
+    def _level(self) -> tuple[FactTable, int]:
+        """Return the newest table together with its sequence number."""
+        with self._lock:
+            self.current()
+            return self._table, self._at.sequence
+
     def _refresh(self) -> None:
         now = self._store.position(self._tenant)  # asked again, since the lock may have been waited for
         if self._at.identity and now.identity != self._at.identity:
@@ -119,10 +143,7 @@ class Snapshot:
             return self._table.take(np.empty(0, dtype=np.int64)).append(told)
 
     def write(
-        self,
-        plan: Callable[[FactTable], Plan],
-        many: Callable[[FactTable], NDArray[np.bool_]],
-        now: Callable[[], int],
+        self, plan: Planner, many: Callable[[FactTable], NDArray[np.bool_]], now: Callable[[], int]
     ) -> Plan:
         """Plan a change on the newest state and write it; return the plan that was written.
 
@@ -133,16 +154,79 @@ class Snapshot:
         """
         made: Plan | None = None
 
-        def work(table: FactTable) -> Written | None:
+        def work(table: FactTable, sequence: int) -> Written | None:
             nonlocal made
             made = plan(table)
             if made.is_empty:
                 return None
-            return self._store.write(self._tenant, table, made, many, self.sequence, now())
+            return self._store.write(self._tenant, table, made, many, sequence, now())
 
         self._retried(work)
         assert made is not None
         return made
+
+    def write_each(
+        self,
+        plans: Iterable[Planner],
+        many: Callable[[FactTable], NDArray[np.bool_]],
+        now: Callable[[], int],
+    ) -> Iterator[Plan]:
+        """Write changes as `write` does, one after the other; yield each plan once it is written.
+
+        While the store works on one, the next is worked out on what it will leave. Where somebody else
+        was quicker that is thrown away, and both are planned anew.
+        """
+        ahead: _Ahead | None = None
+        with ThreadPoolExecutor(max_workers=1) as worker, self._writing:
+            for planner in plans:
+                following = self._worked_out(planner, many, ahead)
+                if ahead is not None:
+                    plan, level = self._finish(ahead, many, now)
+                    yield plan
+                    if not level:
+                        following = self._worked_out(planner, many, None)
+                    elif following[1] is not None:
+                        following[1].follow(ahead.batch.table)
+                ahead = self._begun(worker, planner, following, now)
+                if ahead is None:
+                    yield following[0]
+            if ahead is not None:
+                yield self._finish(ahead, many, now)[0]
+
+    def _worked_out(
+        self, planner: Planner, many: Callable[[FactTable], NDArray[np.bool_]], ahead: _Ahead | None
+    ) -> tuple[Plan, Batch | None, int]:
+        """Return a change, and at which sequence number, on the newest state or what a change will leave."""
+        if ahead is None:
+            table, expected = self._level()
+        else:
+            table, expected = ahead.batch.table, ahead.expected + 1
+        plan = planner(table)
+        return plan, None if plan.is_empty else Batch(self._tenant, table, plan, many), expected
+
+    def _begun(
+        self,
+        worker: ThreadPoolExecutor,
+        planner: Planner,
+        following: tuple[Plan, Batch | None, int],
+        now: Callable[[], int],
+    ) -> _Ahead | None:
+        plan, batch, expected = following
+        if batch is None:
+            return None
+        answer = worker.submit(self._store.commit, batch, expected, now())
+        return _Ahead(planner, plan, batch, expected, answer)
+
+    def _finish(
+        self, ahead: _Ahead, many: Callable[[FactTable], NDArray[np.bool_]], now: Callable[[], int]
+    ) -> tuple[Plan, bool]:
+        """Wait until a change is written; return its plan, and whether it was the one worked out before."""
+        try:
+            written = ahead.answer.result()
+        except StaleSnapshotError:
+            return self.write(ahead.planner, many, now), False
+        self._keep(written)
+        return ahead.plan, True
 
     def declare(
         self,
@@ -158,26 +242,32 @@ class Snapshot:
             now: the clock, microseconds.
         """
 
-        def work(table: FactTable) -> Written:
+        def work(table: FactTable, sequence: int) -> Written:
             before, after = cardinalities()
-            return self._store.declare(self._tenant, table, types, before, after, self.sequence, now())
+            return self._store.declare(self._tenant, table, types, before, after, sequence, now())
 
         self._retried(work)
 
-    def _retried(self, work: Callable[[FactTable], Written | None]) -> None:
+    def _retried(self, work: Callable[[FactTable, int], Written | None]) -> None:
         """Do a write on the newest state, again where somebody else was quicker, and keep its table."""
-        with self._lock:
+        with self._writing:
             for attempt in range(_ATTEMPTS):
-                table, _ = self.current()
+                table, sequence = self._level()
                 try:
-                    written = work(table)
+                    written = work(table, sequence)
                 except StaleSnapshotError:
                     if attempt == _ATTEMPTS - 1:
                         raise
                     continue
                 if written is not None:
-                    self._table = written.table
-                    self._at = Position(
-                        written.sequence, written.recorded_at, len(written.table), written.identity
-                    )
+                    self._keep(written)
                 return
+
+    def _keep(self, written: Written) -> None:
+        """Take over the table of a write, unless a reader has caught up with it from the store already."""
+        with self._lock:
+            if written.sequence > self._at.sequence or written.identity != self._at.identity:
+                self._table = written.table
+                self._at = Position(
+                    written.sequence, written.recorded_at, len(written.table), written.identity
+                )
