@@ -92,8 +92,12 @@ def rows_of_keys(table: FactTable, keys: Iterable[Key]) -> Rows:
     known = [(subject, predicate) for subject, predicate in pairs if subject >= 0 and predicate >= 0]
     width = np.int64(max(len(pool), 1))
     sought = np.asarray([subject * width + predicate for subject, predicate in known], dtype=np.int64)
-    subject, predicate = pool.canonical(table.subject), pool.canonical(table.predicate)
-    return np.flatnonzero(np.isin(subject.astype(np.int64) * width + predicate, sought))
+    subjects = np.zeros(width + 1, dtype=bool)  # the last stands for no subject
+    subjects[[subject for subject, _ in known]] = True
+    near = np.flatnonzero(subjects[pool.canonical(table.subject)])
+    subject, predicate = pool.canonical(table.subject[near]), pool.canonical(table.predicate[near])
+    rows: Rows = near[np.isin(subject.astype(np.int64) * width + predicate, sought)]
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.history import group_rows
 from chronofy_kg.facts.model import Fact
-from chronofy_kg.facts.plan import key_codes
+from chronofy_kg.facts.plan import key_codes, sharing_keys
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.retrieval.corpus import Corpus, likeness
 from chronofy_kg.retrieval.corpus import Found as Sought
@@ -42,20 +42,23 @@ _FAR_OFF = np.uint8(Reason.BELOW_GATE | Reason.FAR_BELOW_BEST)
 def matching_rows(table: FactTable, pattern: Pattern, type_name: str | None = None,
                   source: str | None = None) -> Rows:  # fmt: skip
     """Return the table rows, ascending, that state what a pattern says; a text value counts as its object."""
-    canonical, find = table.pool.canonical, table.pool.find
-    mask = np.ones(len(table), dtype=bool)
-    if pattern.subject is not None:
-        mask &= canonical(table.subject) == _sought(find(pattern.subject))
-    if pattern.predicate is not None:
-        mask &= canonical(table.predicate) == _sought(find(pattern.predicate))
-    if pattern.object is not None:
-        code = _sought(find(pattern.object))
-        mask &= (canonical(table.object) == code) | (canonical(table.text) == code)
-    if type_name is not None:
-        mask &= canonical(table.type) == _sought(find(type_name))
-    if source is not None:
-        mask &= canonical(table.source) == _sought(find(source))
-    return np.flatnonzero(mask)
+    pool, rows = table.pool, None
+    wanted = (
+        (pattern.subject, (table.subject,)),
+        (pattern.object, (table.object, table.text)),
+        (pattern.predicate, (table.predicate,)),
+        (type_name, (table.type,)),
+        (source, (table.source,)),
+    )
+    for name, columns in wanted:
+        if name is None:
+            continue
+        code = _sought(pool.find(name))
+        # The first part looks at every row, those after it only at what is left.
+        said = [pool.canonical(column if rows is None else column[rows]) == code for column in columns]
+        hit = np.flatnonzero(np.logical_or.reduce(said))
+        rows = hit if rows is None else rows[hit]
+    return np.arange(len(table)) if rows is None else rows
 
 
 def _sought(code: int) -> int:
@@ -65,10 +68,10 @@ def _sought(code: int) -> int:
 
 def whole_keys(table: FactTable, rows: Rows) -> Rows:
     """Return every row, ascending, of the keys that some rows touch: what a fold of them needs."""
-    if not len(rows):
-        return rows
-    keys = key_codes(table)
-    return np.flatnonzero(np.isin(keys, np.unique(keys[rows])))
+    subjects = np.zeros(len(table.pool) + 1, dtype=bool)
+    subjects[table.pool.canonical(table.subject[rows])] = True
+    near = np.flatnonzero(subjects[table.pool.canonical(table.subject)])
+    return near[sharing_keys(table.take(near), table.take(rows))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +223,8 @@ def _matched(
     if sought.named is not None:
         mask &= sought.named > 0
     whole = whole_keys(table, np.flatnonzero(mask))
-    home = group_rows(
-        (key_codes(table)[whole], *(c[whole] for c in table.value_columns()), table.valid_from[whole])
-    )
+    part = table.take(whole)
+    home = group_rows((key_codes(part), *part.value_columns(), part.valid_from))
     told = np.isin(home, home[mask[whole]]) & (table.recorded_at[whole] <= moment.known_at)
     return build_view(table, catalog, moment, rows=whole), whole[told]
 

@@ -34,12 +34,13 @@ _TIMES = ("valid_from", "valid_to", "observed_at", "recorded_at", "retired_at")
 class StringPool:
     """Interned strings. `canonical[code]` is the code of the same string in NFC, which decides identity."""
 
-    __slots__ = ("_canonical", "_codes", "strings")
+    __slots__ = ("_all_nfc", "_canonical", "_codes", "strings")
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self.strings: list[str] = []
         self._codes: dict[str, int] = {}
         self._canonical = array("i")
+        self._all_nfc = True  # then the canonical code of each string is its own
         for string in strings:
             self.add(string)
 
@@ -57,6 +58,7 @@ class StringPool:
         pool = cls()
         pool.strings, pool._codes = strings, dict(zip(strings, range(len(strings)), strict=True))
         pool._canonical = array("i", canonical.astype(np.intc).tobytes())
+        pool._all_nfc = np.array_equal(canonical, np.arange(len(canonical)))
         if len(pool._codes) != len(canonical) or not ((canonical >= 0) & (canonical < len(strings))).all():
             raise ValueError("these strings are no pool")
         return pool
@@ -78,6 +80,7 @@ class StringPool:
             self._canonical.append(code)
             same = nfc(string)
             if same != string:
+                self._all_nfc = False
                 self._canonical[code] = self.add(same)
         return code
 
@@ -90,7 +93,12 @@ class StringPool:
         return None if code < 0 else self.strings[code]
 
     def canonical(self, codes: Codes) -> Codes:
-        """Map codes to the codes of their NFC form (int32, same shape); -1 stays -1."""
+        """Map codes to the codes of their NFC form (int32, same shape); -1 stays -1.
+
+        The result is not to be written to: it may be `codes` itself.
+        """
+        if self._all_nfc:
+            return codes
         known = self._canonical[:]  # a copy: another thread may be adding strings
         table = np.full(len(known) + 1, ABSENT, dtype=np.int32)
         table[:-1] = known
