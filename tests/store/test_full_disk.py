@@ -1,4 +1,4 @@
-"""A full disk: told in one line, nothing that was acknowledged is lost, and all goes on once there is space."""
+"""A full disk: told in one line, nothing acknowledged is lost, and all goes on once there is space."""
 
 from __future__ import annotations
 
