@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 from chronofy_kg.api.models import clean
 from chronofy_kg.api.problems import ProblemError
 from chronofy_kg.errors import TimeFormatError
-from chronofy_kg.facts.time import OPEN_US, parse_instant
+from chronofy_kg.facts.time import parse_moment
 from chronofy_kg.kb import KnowledgeBase
 
 __all__ = ["AtQuery", "Flag", "Kb", "KnownAtQuery", "Limit", "NamePath", "NameQuery", "instants"]
@@ -67,17 +67,10 @@ def instants(
     errors: list[dict[str, str]] = []
     for name, text in texts.items():
         try:
-            parsed[name] = None if text is None else _moment(text, kb.settings.default_zone)
+            parsed[name] = None if text is None else parse_moment(text, zone=kb.settings.default_zone)
         except TimeFormatError as error:
             place = {"pointer": f"/{name}"} if in_body else {"in": "query", "name": name}
             errors.append(place | {"detail": str(error)})
     if errors:
         raise ProblemError("invalid-instant", errors[0]["detail"], errors=errors)
     return parsed
-
-
-def _moment(text: str, zone: str) -> int:
-    moment = parse_instant(text, zone=zone).us
-    if moment >= OPEN_US:
-        raise TimeFormatError(f"{text!r} is the open end of time; leave it out for now")
-    return moment

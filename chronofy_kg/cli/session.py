@@ -130,10 +130,10 @@ class Session:
         """
         if text is None:
             return None
-        from chronofy_kg.facts.time import parse_instant
+        from chronofy_kg.facts.time import parse_moment
 
         try:
-            return parse_instant(text, zone=self.settings.default_zone).us
+            return parse_moment(text, zone=self.settings.default_zone)
         except TimeFormatError as error:
             raise typer.BadParameter(str(error), param_hint=option) from None
 

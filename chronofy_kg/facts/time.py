@@ -102,6 +102,18 @@ def parse_instant(text: str, *, zone: str = "UTC", unit: TimeUnit | None = None)
 
 
 @lru_cache(maxsize=65_536)
+def parse_moment(text: str, *, zone: str = "UTC") -> int:
+    """Return an instant to ask about, in microseconds since 1970: as `parse_instant`, but not the open end.
+
+    Raises:
+        TimeFormatError: the text is no instant, or means the open end of time.
+    """
+    moment = parse_instant(text, zone=zone).us
+    if moment >= OPEN_US:
+        raise TimeFormatError(f"{text!r} is the open end of time; leave it out for now")
+    return moment
+
+
 def _parse(text: str, zone: str, unit: TimeUnit | None) -> Instant:
     if len(text) > _LONGEST:
         raise TimeFormatError(f"{text[:60]!r}… is no time: it has {len(text):,} characters")

@@ -146,7 +146,7 @@ class Connection:
         """
         for attempt in range(1, _CONSTRAINT_TRIES + 1):
             try:
-                with told_errors(self.address), self.session() as session:
+                with told_errors(self.address, writing=True), self.session() as session:
                     return self._write_once(session, work)
             except _MetAnother as met:
                 if attempt == _CONSTRAINT_TRIES:
@@ -168,7 +168,7 @@ class Connection:
 
     def run_schema(self, text: str) -> None:
         """Run one schema statement in a transaction of its own, as engines ask for."""
-        with told_errors(self.address), self.session() as session:
+        with told_errors(self.address, writing=True), self.session() as session:
             session.run(text).consume()
 
 

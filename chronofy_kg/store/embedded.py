@@ -19,6 +19,7 @@ from neo4j import Driver, GraphDatabase
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from chronofy_kg.errors import StoreAuthError, StoreUnavailableError
+from chronofy_kg.store.disk import full_disk
 
 try:
     import fcntl
@@ -131,6 +132,8 @@ def _wait_until_ready(folder: Path, linger: float, deadline: float, lease: IO[st
     spawned = 0.0
     while time.monotonic() < deadline:
         if not is_kept(folder) and time.monotonic() - spawned > _RESPAWN_S:
+            if spawned and full_disk(folder):
+                break  # another keeper would end as this one did
             _spawn_keeper(folder, linger)
             spawned = time.monotonic()
         try:
@@ -204,5 +207,6 @@ def _short_driver(uri: str, password: str) -> Driver:
 
 def _not_ready(folder: Path) -> StoreUnavailableError:
     return StoreUnavailableError(
-        f"the embedded engine in {folder} was not ready in time; see {folder / keeper.ENGINE_LOG}"
+        full_disk(folder)
+        or f"the embedded engine in {folder} was not ready in time; see {folder / keeper.ENGINE_LOG}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from neo4j.exceptions import (
     AuthError,
@@ -16,6 +16,7 @@ from neo4j.exceptions import (
 
 from chronofy_kg.errors import ChronofyError, StoreAuthError, StoreError, StoreUnavailableError
 from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.disk import full_disk
 
 __all__ = ["StaleSnapshotError", "engine_message", "told_errors"]
 
@@ -45,10 +46,11 @@ def engine_message(problem: Exception) -> str:
 
 
 @contextmanager
-def told_errors(address: StoreAddress) -> Iterator[None]:
-    """Raise what the driver raises as this package's errors."""
+def told_errors(address: StoreAddress, *, writing: bool = False) -> Iterator[None]:
+    """Raise what the driver raises as this package's errors; a write may have met a full disk."""
     try:
-        yield
+        with _told_disk(address) if writing and address.is_embedded else nullcontext():
+            yield
     except ChronofyError:
         raise
     except AuthError:
@@ -70,3 +72,15 @@ def told_errors(address: StoreAddress) -> Iterator[None]:
         ) from problem
     except (DriverError, Neo4jError) as problem:
         raise StoreError(f"the graph store at {address.shown} failed: {engine_message(problem)}") from problem
+
+
+@contextmanager
+def _told_disk(address: StoreAddress) -> Iterator[None]:
+    """Tell of the full disk where the engine failed for want of space: it says "error on commit" only."""
+    try:
+        yield
+    except (DriverError, Neo4jError) as problem:
+        full = full_disk(address.data_dir)
+        if full is None:
+            raise
+        raise StoreError(full) from problem

@@ -176,11 +176,14 @@ class _Engine:
 
 
 def _write_password(folder: Path) -> None:
-    file = folder / PASSWORD_FILE
+    file, draft = folder / PASSWORD_FILE, folder / (PASSWORD_FILE + ".tmp")
     if not file.exists():
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # A full disk must not leave an empty file: the password counts at the engine's first start only.
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as out:
             out.write(secrets.token_urlsafe(24))
+        draft.replace(file)
 
 
 def _owns(folder: Path, lock: IO[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -11,11 +10,12 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.engine import end_engine, is_kept, wait_until
 
 from chronofy_kg.errors import StoreUnavailableError
 from chronofy_kg.store import GraphStore, StoreAddress, embedded, keeper
@@ -31,16 +31,6 @@ time.sleep(600)
 """
 
 
-def is_kept(folder: Path) -> bool:
-    """Whether a keeper holds the lock of a data folder."""
-    with (folder / "engine" / keeper.ENGINE_LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return False
-
-
 def is_running(pid: int) -> bool:
     """Whether a process runs; one that ended and waits to be reaped by init does not."""
     try:
@@ -50,24 +40,11 @@ def is_running(pid: int) -> bool:
     return state not in "ZX"
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 45.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     """A data folder, whose engine is ended afterwards."""
     yield tmp_path / "data"
-    endpoint = tmp_path / "data" / "engine" / keeper.ENDPOINT_FILE
-    if endpoint.exists() and is_kept(tmp_path / "data"):
-        told = json.loads(endpoint.read_text())
-        os.kill(told["keeper"], signal.SIGTERM)
-        assert wait_until(lambda: not is_kept(tmp_path / "data"))
+    end_engine(tmp_path / "data")
 
 
 @pytest.fixture

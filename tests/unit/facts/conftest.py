@@ -1,51 +1,13 @@
-"""The one table of instants, tests/cases/instants.txt, for every door through which times come in.
+"""The table of instants: a test with an argument `instant` runs once a case.
 
-A test with an argument `instant` runs once a case; one with `file_instant` leaves out the cases that need a
-declared unit, which files cannot give.
+One with `file_instant` leaves out the cases that need a declared unit, which files cannot give.
 """
 
-import json
-import re
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
-
-from chronofy_kg.facts.time import OPEN_US
-
-_LINE = re.compile(r'(?P<options>(?:\w+=\S+ )*)(?P<text>"(?:[^"\\]|\\.)*") => (?P<result>.+)')
-
-
-@dataclass(frozen=True)
-class Case:
-    text: str
-    zone: str
-    unit: str | None
-    us: int
-    precision: str
-    cut: bool
-    error: str | None
-
-
-def load_cases() -> list[Case]:
-    path = Path(__file__).parents[2] / "cases" / "instants.txt"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [_case(line) for line in lines if line.strip() and not line.startswith("#")]
-
-
-def _case(line: str) -> Case:
-    match = _LINE.fullmatch(line)
-    assert match, f"not a case: {line}"
-    options = dict(option.split("=", 1) for option in match["options"].split())
-    text, zone, unit = json.loads(match["text"]), options.get("zone", "UTC"), options.get("unit")
-    if match["result"].startswith("error: "):
-        return Case(text, zone, unit, 0, "", False, match["result"].removeprefix("error: "))
-    us, precision, *cut = match["result"].split()
-    assert cut in ([], ["cut"]), line
-    return Case(text, zone, unit, OPEN_US if us == "open" else int(us), precision, bool(cut), None)
+from support.instants import case_id, load_cases
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for argument in {"instant", "file_instant"} & set(metafunc.fixturenames):
         cases = [case for case in load_cases() if case.unit is None or argument == "instant"]
-        metafunc.parametrize(argument, cases, ids=[f"{case.zone} {case.text!a}" for case in cases])
+        metafunc.parametrize(argument, cases, ids=map(case_id, cases))

@@ -3,10 +3,13 @@
 import json
 from datetime import UTC, datetime, timedelta, timezone
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from support.instants import load_cases
 
 from chronofy_kg.errors import AmbiguousTimeError, InputError, TimeFormatError
-from chronofy_kg.facts.readers import RowError, read_csv, read_jsonl
+from chronofy_kg.facts.readers import ReadOptions, RowError, read_csv, read_jsonl, read_table
 from chronofy_kg.facts.rows import RowRules
 from chronofy_kg.facts.time import (
     DAY_US,
@@ -42,6 +45,33 @@ def _readers(case, field):
         csv = [b"subject,predicate,value,valid_from,observed_at,valid_to\n", f"s,p,1,{cells}\n".encode()]
     yield "jsonl", read_jsonl([line], "f.jsonl", rules=RowRules(case.zone))
     yield "csv", read_csv(csv, "f.csv", rules=RowRules(case.zone))
+
+
+def test_parquet_follows_the_table(tmp_path):
+    """All texts in one file: each row is what the table says of it."""
+    cases = [
+        case for case in load_cases() if case.unit is None and "unknown time zone" not in str(case.error)
+    ]
+    for zone in {case.zone for case in cases}:
+        here = [case for case in cases if case.zone == zone]
+        columns = {
+            "subject": [f"s{number}" for number in range(len(here))],
+            "predicate": ["p"] * len(here),
+            "value": [1] * len(here),
+            "valid_from": [case.text for case in here],
+            "observed_at": ["2024-01-01T00:00:00Z"] * len(here),
+        }
+        pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+        result = read_table(tmp_path / "a.parquet", ReadOptions(zone))
+        table = result.table
+        found = {table.assertion(row).subject: int(table.valid_from[row]) for row in range(len(table))}
+        refused = {error.line: error.message for error in result.errors}
+        for number, case in enumerate(here):
+            if case.error is None and case.us != OPEN_US:
+                assert found[f"s{number}"] == case.us
+            else:
+                told = refused[number + 1]
+                assert case.error is None or f"valid_from: {case.error}" in told or case.error in told
 
 
 def test_readers_follow_the_table(file_instant):
