@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from chronofy_kg.errors import SpecError
+from chronofy_kg.errors import InputError, SpecError
 from chronofy_kg.spec.ast import Name, Node
 from chronofy_kg.spec.clauses import Text
 from chronofy_kg.spec.declare import (
@@ -217,7 +217,7 @@ class FileReader:
         if path.value not in self.loaded:
             try:
                 text = self.loader(path.value)
-            except (OSError, LookupError, ValueError) as error:
+            except (OSError, LookupError, ValueError, InputError) as error:
                 return refuse(f"{path.value!r} cannot be read: {error}")
             self.loaded[path.value] = self._read_import(text, path.value)
         file = self.loaded[path.value]

@@ -8,6 +8,7 @@ makes a file invalid; each can be met by writing what is meant, or by a name tha
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from chronofy_kg.errors import SpecError
 from chronofy_kg.spec.ast import (
@@ -44,26 +45,33 @@ def lint_file(file: SpecFile, draft: Draft, table: Table) -> None:
     """Add the warnings about a file to its report; what its errors leave open is given the benefit of the doubt."""
     report = draft.report
     _unused(file, draft)
-    for root in _roots(file):
-        _precedence(root, report, table)
-        _boundaries(root, report)
+    for one in _roots(file):
+        _precedence(one.root, report, table)
+        _boundaries(one.root, report)
     for rule in file.rules.values():
         _singletons(rule, report)
     if not report.diagnostics:
         _Constants(file, report).check()
 
 
-def _roots(file: SpecFile) -> Iterator[Node]:
-    for decl in (*file.lets.values(), *file.specs.values(), *file.labels.values()):
-        yield decl.formula.root
+class _Root(NamedTuple):
+    """The formula of a let, spec or label; `let` and `label` name it where it is one."""
+
+    root: Node
+    let: str | None = None
+    label: str | None = None
+
+
+def _roots(file: SpecFile) -> Iterator[_Root]:
+    yield from (_Root(one.formula.root, let=name) for name, one in file.lets.items())
+    yield from (_Root(one.formula.root) for one in file.specs.values())
+    yield from (_Root(one.formula.root, label=name) for name, one in file.labels.items())
 
 
 def _used(file: SpecFile) -> set[str]:
     used: set[str] = set()
-    for name, let in file.lets.items():
-        used |= names_in(let.formula.root) - {name}
-    for decl in (*file.specs.values(), *file.labels.values()):
-        used |= names_in(decl.formula.root)
+    for one in _roots(file):
+        used |= names_in(one.root) - {one.let}
     for rule in file.rules.values():
         used |= {name.name for name in _params_of(rule)}
     return used
@@ -100,7 +108,8 @@ def _unused(file: SpecFile, draft: Draft) -> None:
             report.warn(signal.span, "unused", f"no formula reads the signal {name}", hint="leave it out")
     if not (file.specs or file.labels or file.rules or draft.mentioned):
         return
-    named: dict[str, Span] = {name: decl.span for name, decl in (*file.params.items(), *file.lets.items())}
+    named: dict[str, Span] = {name: decl.span for name, decl in file.params.items()}
+    named |= {name: decl.span for name, decl in file.lets.items()}
     for name, span in named.items():
         if name not in used and not name.startswith("_"):
             what = "parameter" if name in file.params else "let"
@@ -181,16 +190,15 @@ class _Constants:
         except SpecError:
             return
         whole: dict[str, Node] = {}
-        for name, decl in (*self.file.lets.items(), *self.file.specs.items(), *self.file.labels.items()):
-            let = self.file.lets.get(name)
-            root = None if let is not None and let.is_number else self._put_in(decl.formula.root)
+        for own, let, label in _roots(self.file):
+            number = let is not None and self.file.lets[let].is_number
+            root = None if number else self._put_in(own)
             if root is None:
                 continue
-            is_label = name in self.file.labels
-            if not (is_label and isinstance(root, Boolean) and root.value):
-                self._constant(decl.formula.root, root)
-            if is_label:
-                whole[name] = root
+            if not (label and isinstance(root, Boolean) and root.value):
+                self._constant(own, root)
+            if label:
+                whole[label] = root
         self._shadowed(whole)
 
     def _put_in(self, own: Node) -> Node | None:

@@ -76,7 +76,9 @@ class SpecFile:
         Raises:
             SpecError: one of them is too large with its lets put in.
         """
-        used = [decl.formula.root for decl in (*self.lets.values(), *self.specs.values(), *self.labels.values())]
+        used = [let.formula.root for let in self.lets.values()]
+        used += [spec.formula.root for spec in self.specs.values()]
+        used += [label.formula.root for label in self.labels.values()]
         names = {name for root in used for name in names_in(root)} | self.lets.keys()
         return self._values(Call("", tuple(map(Name, sorted(names)))), {})[0]
 
