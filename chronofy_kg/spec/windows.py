@@ -87,7 +87,10 @@ def until(left: Floats, right: Floats, low: int, high: int | None, fill: float |
         size += move
     if low == 0:
         return reach
-    return np.minimum(shift(reach, low, fill), window(left, 0, low - 1, True, fill))
+    result = np.minimum(shift(reach, low, fill), window(left, 0, low - 1, True, fill))
+    if fill is not None:
+        result[..., max(n - low, 0) :] = fill  # an empty window is that, whatever holds until then
+    return np.asarray(result)
 
 
 def range_window(values: Floats, first: Indices, last: Indices, lowest: bool, fill: float) -> Floats:
