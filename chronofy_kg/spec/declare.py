@@ -12,11 +12,12 @@ from typing import Any, get_args
 
 from chronofy_kg.spec.ast import Name, Number
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
-from chronofy_kg.spec.items import Attribute, Option, Range, Step, Text
+from chronofy_kg.spec.clauses import RuleDecl, Text
+from chronofy_kg.spec.items import Attribute, Option, Range, Step
 from chronofy_kg.spec.model import Cardinality, Evaluate, FactTypeDecl, Kind, OnFail, ParamDecl, SignalDecl
 from chronofy_kg.spec.operators import Table
 
-__all__ = ["declare_facttype", "declare_param", "declare_signals", "micros", "range_problem", "read_options"]
+__all__ = ["declare_facttype", "declare_param", "declare_rule", "declare_signals", "micros", "range_problem", "read_options"]
 
 MICROS_PER_DAY = 86_400_000_000
 
@@ -179,6 +180,27 @@ _VALUE_READERS: dict[str, Callable[[Attribute, Number, Report, Table], tuple[str
     "quality": _plain,
 }
 
+def declare_rule(parts: list[Any], report: Report) -> RuleDecl:
+    """Return a rule from `name, Option, ..., Atom, Literal, ...`."""
+    name: Name = parts[0]
+    weight = 1.0
+    options = [one for one in parts[1:] if isinstance(one, Option)]
+    for at, option in enumerate(options):
+        word, value = option.name.name, option.value
+        if word != "weight":
+            meant = did_you_mean(word, ["weight"])
+            hint = "did you mean weight?" if meant else "the option of a rule is weight"
+            report.error(option.name.span, "name", f"{word!r} is no option of a rule", hint=hint)
+        elif at > 0:
+            report.error(option.name.span, "name", "weight is given twice")
+        elif not isinstance(value, Number) or value.unit or not 0 < value.value <= 1:
+            report.error(value.span, "value", "a weight lies in (0, 1]", hint="such as weight = 0.9")
+        else:
+            weight = value.value
+    head, *body = parts[1 + len(options) :]
+    return RuleDecl(name.name, head, tuple(body), weight, name.span)
+
+
 _OPTIONS: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "severity": ("severity", None),
     "on_fail": ("on_fail", get_args(OnFail)),
@@ -214,5 +236,5 @@ def _option_text(option: Option) -> str:
             return name
         case Number(value, unit):
             return f"{value:g}{unit or ''}"
-        case Text(value, _):
+        case Text(value):
             return value

@@ -6,21 +6,23 @@ Items go through three stages: `_split` (where each starts and ends), `_read` (g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from chronofy_kg.errors import SpecError
-from chronofy_kg.spec.ast import Name, Node, Number
+from chronofy_kg.spec.ast import Name, Node, Number, is_number
 from chronofy_kg.spec.check import FORMULA, NUMBER, UNKNOWN, Scope, Type, check_tree
-from chronofy_kg.spec.declare import declare_facttype, declare_param, declare_signals, read_options
+from chronofy_kg.spec.clauses import RuleDecl, Text
+from chronofy_kg.spec.declare import declare_facttype, declare_param, declare_rule, declare_signals, read_options
 from chronofy_kg.spec.diagnostics import MOST_ERRORS, Report, Source, Span, did_you_mean
 from chronofy_kg.spec.formula import Formula
-from chronofy_kg.spec.items import Option, Priority, Text
+from chronofy_kg.spec.items import Option, Priority
 from chronofy_kg.spec.model import FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
 from chronofy_kg.spec.operators import table
 from chronofy_kg.spec.parser import parser
 from chronofy_kg.spec.resolve import order_lets
+from chronofy_kg.spec.rulecheck import check_rules
 from chronofy_kg.spec.scan import MOST_FILE_TOKENS, Token, scan
 from chronofy_kg.spec.specfile import SpecFile
 from chronofy_kg.spec.steps import check_steps
@@ -68,6 +70,7 @@ class FileReader:
         self.lets: dict[str, _Let] = {}
         self.specs: dict[str, SpecDecl] = {}
         self.labels: dict[str, LabelDecl] = {}
+        self.rules: dict[str, RuleDecl] = {}
         self.imports: dict[str, SpecFile] = {}
         self.unknown: set[str] = set()
         self.places: dict[tuple[str, str], Span] = {}
@@ -113,7 +116,7 @@ class FileReader:
     def _starts_item(self, at: int) -> bool:
         """Whether an item starts at a word: an item word, or one misspelt at the start of a line."""
         tokens, word = self.scan.tokens, self.scan.tokens[at].text
-        if word in self.table.items or word == "rule":
+        if word in self.table.items:
             return True
         if word in self.table.reserved or at == 0 or at + 1 == len(tokens):
             return False
@@ -222,6 +225,11 @@ class FileReader:
         if self._declare("spec", name.name, name.span) and body is not None:
             self.labels[name.name] = LabelDecl(name.name, Formula(body, self.source), priority, name.span)
 
+    def _rule(self, parts: list[Any], body: Node | None) -> None:
+        decl = declare_rule(parts, self.report)
+        if self._declare("rule", decl.name, decl.span):
+            self.rules[decl.name] = decl
+
     def _import(self, parts: list[Any], body: Node | None) -> None:
         path: Text = parts[0]
         alias = (
@@ -298,22 +306,26 @@ class FileReader:
         check_steps(
             [*roots, *(let.root for let in self.lets.values())], self.signals, self.report, self.table
         )
+        check_rules(self.rules, _rules_of(self.imports.values()), scope, self.report, self.table)
 
     def _check_lets(self, scope: Scope, types: dict[str, Type]) -> None:
-        order = order_lets({name: let.root for name, let in self.lets.items()})
-        for name, span in order.unguarded.items():
+        least = {name: decl.low.value for name, decl in self.params.items() if decl.low is not None}
+        order = order_lets({name: let.root for name, let in self.lets.items()}, least)
+        for name, (span, why) in order.unguarded.items():
             self.report.error(
-                span, "name", f"{name} refers to itself now",
+                span, "name", f"{name} refers to itself {why}",
                 hint=f"refer to its past: prev {name}, or O[1,...] {name}",
             )  # fmt: skip
-        for name, span in order.cyclic.items():
-            self.report.error(span, "name", f"{name} refers to itself through other lets")
+        for name, (span, circle) in order.cyclic.items():
+            way = " -> ".join(circle)
+            self.report.error(span, "name", f"{name} refers to itself through other lets: {way}")
         types.update(dict.fromkeys(order.cyclic, UNKNOWN))
         self.recursive = order.recursive
         for name in order.names:
+            root = self.lets[name].root
             if name in order.recursive:
-                types[name] = FORMULA
-            types[name] = check_tree(self.lets[name].root, scope, self.report, self.table, number=True)
+                types[name] = NUMBER if is_number(root) else FORMULA
+            types[name] = check_tree(root, scope, self.report, self.table, number=True)
         self.let_types = {name: types[name] for name in order.names}
 
     def _file(self) -> SpecFile:
@@ -334,6 +346,7 @@ class FileReader:
             lets=lets,
             specs=self.specs,
             labels=self.labels,
+            rules=self.rules,
             imports=self.imports,
             source=self.source,
         )
@@ -341,6 +354,10 @@ class FileReader:
 
 def _param_type(default: Number) -> Type:
     return Type("number", "time" if default.unit else "plain")
+
+
+def _rules_of(files: Iterable[SpecFile]) -> list[RuleDecl]:
+    return [rule for file in files for rule in (*file.rules.values(), *_rules_of(file.imports.values()))]
 
 
 def _exported(file: SpecFile) -> dict[str, Type]:
@@ -360,4 +377,5 @@ _READERS: dict[str, Callable[[FileReader, list[Any], Node | None], None]] = {
     "let": FileReader._let,
     "spec": FileReader._spec,
     "label": FileReader._label,
+    "rule": FileReader._rule,
 }

@@ -5,6 +5,8 @@ The text parses back to an equal tree. The words and levels come from the table 
 
 from __future__ import annotations
 
+import json
+
 from chronofy_kg.spec.ast import (
     Arithmetic,
     Boolean,
@@ -19,13 +21,15 @@ from chronofy_kg.spec.ast import (
     Not,
     Number,
     Pair,
+    Recursive,
     Step,
     Temporal,
+    Window,
     postorder,
 )
 from chronofy_kg.spec.operators import Table, table
 
-__all__ = ["node_text", "number_text", "quantity_text"]
+__all__ = ["bound_text", "interval_text", "name_text", "node_text", "number_text", "quantity_text", "quoted"]
 
 
 def node_text(root: Node) -> str:
@@ -53,6 +57,26 @@ def quantity_text(value: float, unit: str | None) -> str:
     return f"{number_text(value)}{unit or ''}"
 
 
+def quoted(text: str) -> str:
+    """Return a text in double quotes, with the escapes of JSON.
+
+    >>> quoted('a "b"')
+    '"a \\\\"b\\\\""'
+    """
+    return json.dumps(text, ensure_ascii=False)
+
+
+def name_text(name: str) -> str:
+    """Return the name of a fact type or predicate as it is written: in quotes where it is no plain name.
+
+    >>> name_text("egfr"), name_text("has part"), name_text("sum")
+    ('egfr', '"has part"', '"sum"')
+    """
+    parts = name.split(".")
+    plain = all(part.isidentifier() and part not in table().reserved for part in parts)
+    return name if plain else quoted(name)
+
+
 def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[str, int]:
     """The text of a node and its level, given those of its operands."""
     atom = len(words.levels)
@@ -70,6 +94,13 @@ def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[
             return ("true" if value else "false"), atom
         case Call(function, arguments):
             return f"{function}({', '.join(operand(one, 0) for one in arguments)})", atom
+        case Window(function, interval, value, where, least, level):
+            named = f"{function}({bound_text(level)})" if level is not None else function
+            inside = operand(value, 0) + (f" where {operand(where, 0)}" if where is not None else "")
+            inside += f", least {least}" if least is not None else ""
+            return f"{named}{interval_text(interval)}({inside})", atom
+        case Recursive(name, body):
+            return f"(let {name} = {operand(body, 0)})", atom
         case Arithmetic(operators, operands):
             rank = words.ranks[operators[0]]
             parts = [operand(operands[0], rank + 1)]
@@ -85,7 +116,7 @@ def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[
             return f"{operand(left, rank + 1)} {operator} {operand(right, rank + 1)}", rank
         case Pair(operator, left, right, interval):
             rank = words.ranks[operator]
-            sign = operator + _interval(interval)
+            sign = operator + interval_text(interval)
             return f"{operand(left, rank + 1)} {sign} {operand(right, rank + 1)}", rank
         case _:
             return _prefixed(node, texts, words)
@@ -100,16 +131,18 @@ def _prefixed(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tu
         case Step(operator, child):
             sign, rank = f"{operator} ", words.ranks[operator]
         case Temporal(operator, child, interval):
-            sign, rank = f"{operator}{_interval(interval)} ", words.ranks[operator]
+            sign, rank = f"{operator}{interval_text(interval)} ", words.ranks[operator]
         case _:
             raise TypeError(f"no text for {type(node).__name__}")
     text, child_rank = texts[id(child)]
     return f"{sign}{text if child_rank >= rank else f'({text})'}", rank
 
 
-def _interval(interval: Interval | None) -> str:
-    return f"[{_bound(interval.low)},{_bound(interval.high)}]" if interval else ""
+def interval_text(interval: Interval | None) -> str:
+    """Return an interval as it is written, empty for None."""
+    return f"[{bound_text(interval.low)},{bound_text(interval.high)}]" if interval else ""
 
 
-def _bound(bound: Bound) -> str:
+def bound_text(bound: Bound) -> str:
+    """Return a bound of an interval as it is written."""
     return bound.name if isinstance(bound, Name) else quantity_text(bound.value, bound.unit)

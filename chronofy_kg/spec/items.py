@@ -13,18 +13,12 @@ from typing import Any, NamedTuple
 import pyparsing as pp
 
 from chronofy_kg.spec.ast import Name, Number
-from chronofy_kg.spec.diagnostics import Span
+from chronofy_kg.spec.clauses import Text
 from chronofy_kg.spec.grammar import signed_quantity
+from chronofy_kg.spec.rulegrammar import rule_element
 from chronofy_kg.spec.terminals import Failure, Sign, Terminals
 
-__all__ = ["Attribute", "Header", "ItemGrammar", "Option", "Text"]
-
-
-class Text(NamedTuple):
-    """A quoted text."""
-
-    value: str
-    span: Span
+__all__ = ["Attribute", "Header", "ItemGrammar", "Option"]
 
 
 class Attribute(NamedTuple):
@@ -111,6 +105,7 @@ class ItemGrammar:
             + end,
             "let": make.word("let") + name + equals,
             "spec": make.word("spec") + name + pp.Opt(options) + colon,
+            "rule": rule_element(make, self._text(), options),
             "label": make.word("label") + name + pp.Opt(priority) + make.word("when"),
         }
 
@@ -139,10 +134,10 @@ class ItemGrammar:
         raw = found[0].group()
         span = self.terminals.span(at, len(raw))
         try:
-            return Text(json.loads(raw, strict=False), span)
+            return Text(json.loads(raw, strict=False), span=span)
         except ValueError:
             self.terminals.problem(span, "lex", "this text has an escape that JSON does not know", None)
-            return Text(raw[1:-1], span)
+            return Text(raw[1:-1], span=span)
 
 
 def _integer(text: str, at: int, found: Any) -> Priority:

@@ -16,6 +16,8 @@ from chronofy_kg.spec.terminals import END, Failure
 __all__ = ["report_failure"]
 
 _EXPRESSION = frozenset({"a name", "a number", "a function", "'('", "'-'", "true or false"})
+_TERM = frozenset({"a variable", "a text in double quotes", "a number", "'-'", "a parameter"})
+_LITERAL = _TERM | {"a past operator"}
 _MOST_EXPECTED = 6
 
 
@@ -88,6 +90,10 @@ def _expected(tried: Collection[str], whole: str) -> list[str]:
         words -= _EXPRESSION
     elif {"'('", "a number", "a name"} <= words:
         words = words - _EXPRESSION | {"an expression"}
+    if {"an atom", "a variable"} <= words:
+        words = words - _LITERAL | {"a comparison"}
+    elif "a variable" in words:
+        words = words - _TERM | {"a variable such as ?x, a text in quotes, a number or a parameter"}
     if END in words:
         words = words - {END} | {f"the end of the {whole}"}
     if "a parameter" in words:

@@ -62,10 +62,16 @@ class Arity:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The whole table; `levels` are loosest first, units are in microseconds."""
+    """The whole table.
+
+    `levels` are loosest first, `windows` say whether a level stands before the interval (quantile), `relations`
+    give the inverse of each relation of two periods, units are in microseconds.
+    """
 
     levels: tuple[Level, ...]
     functions: Mapping[str, Arity]
+    windows: Mapping[str, bool]
+    relations: Mapping[str, str]
     items: tuple[str, ...]
     units: Mapping[str, int]
     unit_hints: Mapping[str, str]
@@ -87,10 +93,13 @@ def table() -> Table:
     operators = [(rank, operator) for rank, level in enumerate(levels) for operator in level.operators]
     words = {word for _, operator in operators for word in operator.spellings if word.isidentifier()}
     functions = {row["name"]: Arity(row["least"], row["most"]) for row in data["functions"]}
-    reserved = {*words, *functions, *data["items"], *data["constants"], *data["reserved"]}
+    windows = {row["name"]: row.get("level", False) for row in data["windows"]}
+    reserved = {*words, *functions, *windows, *data["items"], *data["constants"]}
     return Table(
         levels=levels,
         functions=MappingProxyType(functions),
+        windows=MappingProxyType(windows),
+        relations=MappingProxyType({row["name"]: row["inverse"] for row in data["relations"]}),
         items=tuple(data["items"]),
         units=MappingProxyType(data["units"]),
         unit_hints=MappingProxyType(data["unit_hints"]),

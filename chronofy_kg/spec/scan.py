@@ -66,12 +66,16 @@ class Token(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A pair of round brackets; `close` None: not closed; `call`: a function's name stands before it."""
+    """A pair of round brackets; `close` None: not closed.
+
+    `kind` says what stands in it: a `formula`, the arguments of a `call`, the `level` of a quantile, what a
+    `window` is taken over, or a `let` that refers to itself.
+    """
 
     open: int
     close: int | None
     end: int
-    call: bool
+    kind: str
 
 
 @dataclass(slots=True)
@@ -154,16 +158,23 @@ def find_groups(tokens: list[Token], end: int, table: Table) -> tuple[list[Group
         None.
     """
     groups: list[Group] = []
-    opened: list[tuple[int, bool]] = []
-    before: Token | None = None
-    for token in tokens:
+    opened: list[tuple[int, str]] = []
+    windowed = False
+    for at, token in enumerate(tokens):
+        before = tokens[at - 1].text if at else ""
         if token.text == "(":
             if len(opened) == MOST_BRACKETS:
                 return groups, token
-            opened.append((token.start, before is not None and before.text in table.functions))
+            named = at + 1 < len(tokens) and tokens[at + 1].text == "let"
+            kind = "window" if windowed and before == "]" else "let" if named else "formula"
+            kind = "call" if before in table.functions else "level" if table.windows.get(before) else kind
+            opened.append((token.start, kind))
         elif token.text == ")" and opened:
-            start, call = opened.pop()
-            groups.append(Group(start, token.start, token.end, call))
-        before = token
-    groups.extend(Group(start, None, end, call) for start, call in reversed(opened))
+            start, kind = opened.pop()
+            groups.append(Group(start, token.start, token.end, kind))
+        elif token.text == "[":
+            # An interval follows a window's name, or the level in brackets of a quantile.
+            levelled = before == ")" and groups and groups[-1].kind == "level"
+            windowed = before in table.windows or bool(levelled)
+    groups.extend(Group(start, None, end, kind) for start, kind in reversed(opened))
     return groups, None

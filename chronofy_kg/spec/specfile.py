@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from chronofy_kg.spec.ast import Name, Node, Number
+from chronofy_kg.spec.ast import Name, Node, Number, Recursive
+from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.check import Scope, check_tree
 from chronofy_kg.spec.declare import range_problem
 from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, Span, did_you_mean, raise_diagnostics
@@ -33,7 +34,7 @@ class SpecFile:
     lets: Mapping[str, LetDecl]
     specs: Mapping[str, SpecDecl]
     labels: Mapping[str, LabelDecl]
-    rules: Mapping[str, object] = field(default_factory=dict)
+    rules: Mapping[str, RuleDecl] = field(default_factory=dict)
     imports: Mapping[str, SpecFile] = field(default_factory=dict)
     source: Source = field(default=Source(""), compare=False, repr=False)
 
@@ -74,9 +75,11 @@ class SpecFile:
             self._no_such("spec, label or let", name, [*self.specs, *self.labels, *self.lets])
         if isinstance(decl, LetDecl) and decl.is_number:
             self._refuse(decl.span, "type", f"{name} is a number, not a formula")
-        values, extents = self._values(decl.formula.root, params)
-        self._refuse_large(name, decl.span, extent(decl.formula.root, extents))
-        root = substitute(decl.formula.root, values)
+        recursive = isinstance(decl, LetDecl) and decl.recursive
+        tree: Node = Name(name) if recursive else decl.formula.root
+        values, extents = self._values(tree, params)
+        self._refuse_large(name, decl.span, extent(tree, extents))
+        root = substitute(tree, values)
         report = Report(self.source)
         check_tree(root, Scope(), report, table())
         report.check()
@@ -107,11 +110,10 @@ class SpecFile:
         for name, let in self.lets.items():
             if name not in needed:
                 continue
-            if let.recursive:
-                self._refuse(let.span, "type", f"{name} refers to itself; formulas that do are not evaluated")
             extents[name] = extent(let.formula.root, extents)
             self._refuse_large(name, let.span, extents[name])
-            values[name] = substitute(let.formula.root, values)
+            body = substitute(let.formula.root, values)
+            values[name] = Recursive(name, body, span=body.span) if let.recursive else body
         return values, extents
 
     def _refuse_large(self, name: str, span: Span, found: Extent) -> None:
@@ -139,7 +141,7 @@ class SpecFile:
             root = Name(name)
             value = substitute(root, other._values(root, inner)[0])
             # Places in the other file mean nothing in this one's text.
-            return place_at(value, Span(0, 0))
+            return place_at(value, Span(0, 0), prefix)
         return Name(name)
 
     def _param(self, decl: ParamDecl, value: float | str) -> Number:

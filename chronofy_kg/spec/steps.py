@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from chronofy_kg.spec.ast import Name, Node, Number, Pair, Temporal, postorder
+from chronofy_kg.spec.ast import Name, Node, Number, Timed, postorder
 from chronofy_kg.spec.declare import micros
 from chronofy_kg.spec.diagnostics import Report
 from chronofy_kg.spec.format import quantity_text
@@ -29,11 +29,9 @@ def whole_steps(length: float, step: float) -> int | None:
     return steps if abs(ratio - steps) <= 1e-9 * max(1.0, abs(ratio)) else None
 
 
-def timed_nodes(root: Node) -> Iterable[Temporal | Pair]:
+def timed_nodes(root: Node) -> Iterable[Timed]:
     """Return the nodes of a tree that have an interval."""
-    return [
-        node for node in postorder(root) if isinstance(node, Temporal | Pair) and node.interval is not None
-    ]
+    return [node for node in postorder(root) if isinstance(node, Timed) and node.interval is not None]
 
 
 def check_steps(
