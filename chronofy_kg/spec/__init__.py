@@ -6,10 +6,11 @@ a `Trace`. The reference of the language is `grammar/README.md`. Stored specs an
 
 from __future__ import annotations
 
+from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.diagnostics import Diagnostic
 from chronofy_kg.spec.explain import Blame, explain
 from chronofy_kg.spec.formula import Formula
-from chronofy_kg.spec.model import FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
+from chronofy_kg.spec.model import DecayDecl, FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
 from chronofy_kg.spec.monitor import Robustness, robustness
 from chronofy_kg.spec.parse import check_spec, parse_formula, parse_spec
 from chronofy_kg.spec.specfile import SpecFile
@@ -17,6 +18,7 @@ from chronofy_kg.spec.trace import Trace, TraceError
 
 __all__ = [
     "Blame",
+    "DecayDecl",
     "Diagnostic",
     "FactTypeDecl",
     "Formula",
@@ -24,6 +26,7 @@ __all__ = [
     "LetDecl",
     "ParamDecl",
     "Robustness",
+    "RuleDecl",
     "SignalDecl",
     "SpecDecl",
     "SpecFile",

@@ -62,7 +62,7 @@ def known_mistakes() -> tuple[KnownMistake, ...]:
     """Return the entries in their order."""
     conditions = ("found", "before", "next", "expected", "items", "opener")
     return tuple(
-        KnownMistake(*(frozenset(row.get(key, ())) for key in conditions), row["hint"])
+        KnownMistake(**{key: frozenset(row.get(key, ())) for key in conditions}, hint=row["hint"])
         for row in mistake_data()["mistakes"]
     )
 

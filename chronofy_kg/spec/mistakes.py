@@ -145,12 +145,12 @@ def _hint(
         return f"the bracket opened at {line}:{column} is not closed"
     if token is None:
         return None
-    if token.text == ")" and not any(group.close == token.start for group in groups) and "a formula" not in expected:
-        closes = find_mistake(_place(token, before, failure, expected, scan, table, start))
-        return closes or "this bracket closes nothing"
     known = find_mistake(_place(token, before, failure, expected, scan, table, start))
     if known is not None:
         return known
+    at = scan.index_at(token.start)
+    if token.text == ")" and not any(one.close == token.start for one in groups) and not _opener(scan, at, start):
+        return "this bracket closes nothing"
     if token.kind == "word":
         words = {one.strip("'") for one in failure.tried if one.startswith("'")} | set(table.items)
         if "an operator" in expected:
