@@ -21,6 +21,7 @@ __all__ = [
     "Problem",
     "Ready",
     "RetractOut",
+    "SpecDryRunOut",
     "SpecList",
     "SpecOut",
     "Up",

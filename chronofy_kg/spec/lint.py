@@ -31,7 +31,7 @@ from chronofy_kg.spec.operators import Table
 from chronofy_kg.spec.resolve import names_in, substitute
 from chronofy_kg.spec.satisfy import Refuter
 from chronofy_kg.spec.specfile import SpecFile
-from chronofy_kg.spec.surprises import is_bracketed, surprise
+from chronofy_kg.spec.surprises import is_plain, surprise
 
 __all__ = ["lint_file"]
 
@@ -127,7 +127,7 @@ def _precedence(root: Node, report: Report, table: Table) -> None:
     for node in postorder(root):
         for at, child in enumerate(node.children):
             why = surprise(node, at, child)
-            if why is not None and not is_bracketed(child, text):
+            if why is not None and not is_plain(child, text):
                 shown = node_text(child)
                 shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
                 report.warn(child.span, "precedence", f"{why}, here after ({shown})", hint="put it in brackets, or what was meant")

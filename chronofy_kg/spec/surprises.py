@@ -7,9 +7,9 @@ formulas that binds tighter than `and`, and `and`, `xor`, `or` next to one anoth
 
 from __future__ import annotations
 
-from chronofy_kg.spec.ast import Logic, Node, Not, Pair, Step, Temporal
+from chronofy_kg.spec.ast import Boolean, Logic, Name, Node, Not, Pair, Step, Temporal
 
-__all__ = ["is_bracketed", "surprise"]
+__all__ = ["is_bracketed", "is_plain", "surprise"]
 
 
 def surprise(parent: Node, at: int, child: Node) -> str | None:
@@ -23,20 +23,37 @@ def surprise(parent: Node, at: int, child: Node) -> str | None:
     True
     """
     match parent, child:
-        case Logic(operator, operands), Temporal() | Step() if at < len(operands) - 1:
+        case Logic(operator, operands), Temporal() | Step() if at < len(operands) - 1 and not _single(child):
             return f"{child.operator} ends before {_WORDS.get(operator, operator)}"
         case Logic("and" | "or" | "xor" as operator), Pair():
             return f"{child.operator} binds tighter than {operator}"
         case Logic("or" | "xor" as operator), Logic("and" | "xor" as inner) if operator != inner:
             return f"{inner} binds tighter than {operator}"
-        case Pair(operator), Temporal() | Step() | Not() if at == 0:
+        case Pair(operator), Temporal() | Step() | Not() if at == 0 and not _single(child):
             word = "not" if isinstance(child, Not) else child.operator
             return f"{word} ends before {operator}"
         case _:
             return None
 
 
+def _single(node: Node) -> bool:
+    """Whether prefixes stand before a single word, as in `prev up or next up`: that reads one way only."""
+    while isinstance(node, Temporal | Step | Not):
+        node = node.operand
+    return isinstance(node, Name | Boolean)
+
+
 _WORDS = {"implies": "->", "iff": "<->"}
+
+
+def is_plain(node: Node, text: str) -> bool:
+    """Whether it is plain in a text where an operand ends: it has brackets of its own, or its only operand has.
+
+    `(G x > 0) and y > 0` and `G (x > 0) and y > 0` are, `G x > 0 and y > 0` is not.
+    """
+    if isinstance(node, Temporal | Step | Not) and is_bracketed(node.operand, text):
+        return True
+    return is_bracketed(node, text)
 
 
 def is_bracketed(node: Node, text: str) -> bool:
