@@ -139,23 +139,23 @@ def extreme(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, 
     ring_at, size = table[source, RING], table[source, SIZE]
     if table[node, HIGH] < 0 and table[node, ROW] < 0:
         while mark[NEXT] <= last:
-            value = sign * ring[ring_at + mark[NEXT] % size]
+            value = sign * ring[ring_at + (mark[NEXT] & size)]
             if mark[NEXT] == 0 or value < held[base]:
                 held[base] = value
             mark[NEXT] += 1
         return sign * held[base] if mark[NEXT] > 0 else fill
     mark[NEXT] = max(mark[NEXT], first)
     while mark[NEXT] <= last:
-        value = sign * ring[ring_at + mark[NEXT] % size]
-        while mark[TAIL] > mark[HEAD] and held[base + (mark[TAIL] - 1) % room] >= value:
+        value = sign * ring[ring_at + (mark[NEXT] & size)]
+        while mark[TAIL] > mark[HEAD] and held[base + ((mark[TAIL] - 1) & room)] >= value:
             mark[TAIL] -= 1
-        queue[base + mark[TAIL] % room] = mark[NEXT]
-        held[base + mark[TAIL] % room] = value
+        queue[base + (mark[TAIL] & room)] = mark[NEXT]
+        held[base + (mark[TAIL] & room)] = value
         mark[TAIL] += 1
         mark[NEXT] += 1
-    while mark[TAIL] > mark[HEAD] and queue[base + mark[HEAD] % room] < first:
+    while mark[TAIL] > mark[HEAD] and queue[base + (mark[HEAD] & room)] < first:
         mark[HEAD] += 1
-    return sign * held[base + mark[HEAD] % room] if mark[TAIL] > mark[HEAD] else fill
+    return sign * held[base + (mark[HEAD] & room)] if mark[TAIL] > mark[HEAD] else fill
 
 
 @compiled
@@ -170,7 +170,7 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
     back = stacks[base]
     if table[node, HIGH] < 0 and table[node, ROW] < 0:
         while mark[NEXT] <= last:
-            l, r = ring[left_at + mark[NEXT] % left_size], ring[right_at + mark[NEXT] % right_size]
+            l, r = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
             back[0] = r if mark[NEXT] == 0 else max(r, min(l, back[0]))
             mark[NEXT] += 1
         return back[0] if mark[NEXT] > 0 else fill
@@ -178,7 +178,7 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
         mark[NEXT] = mark[SPLIT] = first
         back[0], back[1] = -INF, INF
     while mark[NEXT] <= last:
-        l, r = ring[left_at + mark[NEXT] % left_size], ring[right_at + mark[NEXT] % right_size]
+        l, r = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
         if past:
             back[0], back[1] = max(r, min(l, back[0])), min(l, back[1])
         else:
@@ -189,15 +189,15 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
     if first >= mark[SPLIT]:
         r2, l2 = -INF, INF
         for at in range(mark[NEXT] - 1, first - 1, -1):
-            l, r = ring[left_at + at % left_size], ring[right_at + at % right_size]
+            l, r = ring[left_at + (at & left_size)], ring[right_at + (at & right_size)]
             if past:
                 r2, l2 = max(r2, min(l2, r)), min(l, l2)
             else:
                 r2, l2 = max(r, min(l, r2)), min(l, l2)
-            stacks[base + 1 + at % room, 0], stacks[base + 1 + at % room, 1] = r2, l2
+            stacks[base + 1 + (at & room), 0], stacks[base + 1 + (at & room), 1] = r2, l2
         mark[SPLIT] = mark[NEXT]
         back[0], back[1] = -INF, INF
-    front = stacks[base + 1 + first % room]
+    front = stacks[base + 1 + (first & room)]
     if past:
         return max(back[0], min(back[1], front[0]))
     return max(front[0], min(front[1], back[0]))
@@ -207,20 +207,20 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
 def counts(table: Any, rings: Any, plane: Any, node: Any, at: Any) -> Any:
     """Whether a sample counts in a window of numbers: it has a value, and its condition holds."""
     source, where = table[node, ONE], table[node, TWO]
-    if np.isnan(rings[plane, table[source, RING] + at % table[source, SIZE]]):
+    if np.isnan(rings[plane, table[source, RING] + (at & table[source, SIZE])]):
         return False
-    return where < 0 or rings[plane, table[where, RING] + at % table[where, SIZE]] > 0.0
+    return where < 0 or rings[plane, table[where, RING] + (at & table[where, SIZE])] > 0.0
 
 
 @compiled
 def doubtful(table: Any, rings: Any, low: Any, high: Any, node: Any, at: Any) -> Any:
     """Whether a sample's number, or whether it counts, is not known yet."""
     source, where = table[node, ONE], table[node, TWO]
-    value = table[source, RING] + at % table[source, SIZE]
+    value = table[source, RING] + (at & table[source, SIZE])
     if np.isnan(rings[low, value]):
         return False
     if where >= 0:
-        place = table[where, RING] + at % table[where, SIZE]
+        place = table[where, RING] + (at & table[where, SIZE])
         if rings[low, place] <= 0.0 < rings[high, place]:
             return True
         if rings[high, place] <= 0.0:
@@ -234,7 +234,7 @@ def add(table: Any, rings: Any, plane: Any, node: Any, at: Any, one: Any) -> Non
     source = table[node, ONE]
     one[:] = 0.0
     if counts(table, rings, plane, node, at):
-        one[0], one[1] = 1.0, rings[plane, table[source, RING] + at % table[source, SIZE]]
+        one[0], one[1] = 1.0, rings[plane, table[source, RING] + (at & table[source, SIZE])]
 
 
 @compiled
@@ -257,10 +257,10 @@ def moments(
         for at in range(mark[NEXT] - 1, first - 1, -1):
             add(table, rings, plane, node, at, one)
             merge(one, whole, whole)
-            stacks[base + 1 + at % room] = whole
+            stacks[base + 1 + (at & room)] = whole
         mark[SPLIT] = mark[NEXT]
         back[:] = 0.0
-    merge(stacks[base + 1 + first % room], back, whole)
+    merge(stacks[base + 1 + (first & room)], back, whole)
     return moment(table[node, FLAG] >> 2, whole, least)
 
 
@@ -274,7 +274,7 @@ def rank(
     while mark[FRONT] < min(first, mark[NEXT]):
         if counts(table, rings, plane, node, mark[FRONT]):
             count = mark[TAIL]
-            place = np.searchsorted(held[base : base + count], rings[plane, ring_at + mark[FRONT] % size])
+            place = np.searchsorted(held[base : base + count], rings[plane, ring_at + (mark[FRONT] & size)])
             held[base + place : base + count - 1] = held[base + place + 1 : base + count].copy()
             mark[TAIL] -= 1
         mark[FRONT] += 1
@@ -283,7 +283,7 @@ def rank(
     while mark[NEXT] <= last:
         if counts(table, rings, plane, node, mark[NEXT]):
             count = mark[TAIL]
-            value = rings[plane, ring_at + mark[NEXT] % size]
+            value = rings[plane, ring_at + (mark[NEXT] & size)]
             place = np.searchsorted(held[base : base + count], value)
             held[base + place + 1 : base + count + 1] = held[base + place : base + count].copy()
             held[base + place] = value
@@ -315,9 +315,9 @@ def step(
 ) -> None:  # fmt: skip
     """Write the values of one node at one index, on all planes."""
     code, one, two = table[node, CODE], table[node, ONE], table[node, TWO]
-    at = table[node, RING] + index % table[node, SIZE]
-    a_at = table[one, RING] + index % table[one, SIZE] if one >= 0 else 0
-    b_at = table[two, RING] + index % table[two, SIZE] if two >= 0 else a_at
+    at = table[node, RING] + (index & table[node, SIZE])
+    a_at = table[one, RING] + (index & table[one, SIZE]) if one >= 0 else 0
+    b_at = table[two, RING] + (index & table[two, SIZE]) if two >= 0 else a_at
     low, high = planes[0], planes[1]
     first, last = index, index
     if code >= EXTREME:
@@ -346,7 +346,7 @@ def step(
             there = index - 1 if table[node, FLAG] & 2 else index + 1
             value = fill
             if there >= 0 and (end < 0 or there < end):
-                value = rings[plane, table[one, RING] + there % table[one, SIZE]]
+                value = rings[plane, table[one, RING] + (there & table[one, SIZE])]
         elif code == EXTREME:
             value = extreme(table, rings[plane], node, first, last, mark, queue[plane], held[plane], fill)
         elif code == REACH:
@@ -406,13 +406,13 @@ def run(
             if index < 0 or (0 <= end <= index):
                 continue
             if table[node, CODE] == INPUT:
-                at = table[node, RING] + index % table[node, SIZE]
+                at = table[node, RING] + (index & table[node, SIZE])
                 for plane in range(rings.shape[0]):
                     rings[plane, at] = inputs[plane, table[node, ONE], tick]
             else:
                 step(table, number, rings, marks, queue, held, stacks, planes, missing, ranges, node, index, end)
         index = now - table[root, DELAY]
         if index >= 0 and (end < 0 or index < end):
-            at = table[root, RING] + index % table[root, SIZE]
+            at = table[root, RING] + (index & table[root, SIZE])
             for plane in range(rings.shape[0]):
                 out[plane, tick] = rings[plane, at]

@@ -400,10 +400,13 @@ class _Builder:
                     sizes[one] = max(sizes[one], row.delay - self.rows[one].delay + row.back + 1)
         if self.length is not None:
             sizes = [self.length if self.ranges else min(size, self.length) for size in sizes]
-        rings, queues = np.cumsum([0, *sizes]), np.cumsum([0, *(row.room + 1 for row in self.rows)])
+        # Powers of two, so that an index is wrapped by a mask.
+        sizes = [1 << (size - 1).bit_length() for size in sizes]
+        rooms = [1 << max(row.room - 1, 0).bit_length() for row in self.rows]
+        rings, queues = np.cumsum([0, *sizes]), np.cumsum([0, *(room + 1 for room in rooms)])
         table = [
             (row.code, row.flag if row.code == _INPUT else row.one, row.two, row.delay, row.low, row.high, row.flag,
-             int(rings[at]), sizes[at], int(queues[at]), row.room, row.row)
+             int(rings[at]), sizes[at] - 1, int(queues[at]), rooms[at] - 1, row.row)
             for at, row in enumerate(self.rows)
         ]  # fmt: skip
         return Program(

@@ -23,6 +23,8 @@ MOMENTS: Mapping[str, int] = {"sum": 0, "count": 1, "mean": 2, "std": 3}
 _LEAST: Mapping[str, int] = {"sum": 0, "count": 0}
 """How many samples a function needs where nothing is said; 1 for those that are not here."""
 
+_LEVELS: Mapping[str, float] = {"lowest": 0.0, "highest": 1.0}
+
 
 def least_of(node: Window) -> int:
     """Return how many samples a window needs to have a value."""
@@ -30,8 +32,8 @@ def least_of(node: Window) -> int:
 
 
 def level_of(node: Window) -> float:
-    """Return the level of a quantile or median, in [0, 1]."""
-    return node.level.value if isinstance(node.level, Number) else 0.5
+    """Return the level of a quantile, in [0, 1]; median, lowest and highest are quantiles too."""
+    return node.level.value if isinstance(node.level, Number) else _LEVELS.get(node.function, 0.5)
 
 
 def over_ranges(node: Window, values: Floats, counted: NDArray[np.bool_], first: Indices, last: Indices) -> Floats:
