@@ -12,6 +12,7 @@ from chronofy_kg.answer.judge import Judge, default_judge, judge_from
 from chronofy_kg.decay.facttypes import FactKind, FactType, Priors, from_declaration
 from chronofy_kg.errors import InputError, QueryError
 from chronofy_kg.spec import FactTypeDecl, SpecFile, parse_spec
+from chronofy_kg.spec.diagnostics import Report
 from chronofy_kg.store import GraphStore
 
 __all__ = ["SpecChoice", "SpecShelf", "SpecVersion", "declared_type", "same_declaration"]
@@ -61,6 +62,7 @@ class SpecShelf:
             SpecError: the text has errors; nothing was stored.
         """
         file = self.parse(text, name)
+        _refuse_families(file)
         self._store.write_spec(self._tenant, name, text, now)
         return self._newest(name), file
 
@@ -98,6 +100,18 @@ class SpecShelf:
         if not stored:
             raise InputError(f"no spec {name!r} is stored; a spec in the store may import stored ones only")
         return stored[-1].text
+
+
+def _refuse_families(file: SpecFile) -> None:
+    """The store decays facts exponentially; a file that asks for more must not be taken for one that does not."""
+    report = Report(file.source)
+    for one in file.facttypes.values():
+        if one.decay is not None:
+            report.error(
+                one.span, "value", f"the store has exponential decay only, not {one.decay.family}",
+                hint="give a half_life; the other families are in Python's chronofy_kg.decay",
+            )  # fmt: skip
+    report.check()
 
 
 def _gamma(params: Mapping[str, float] | None, usual: float) -> float:

@@ -54,7 +54,7 @@ class _Inside(NamedTuple):
 
 
 class _Least(NamedTuple):
-    count: int
+    samples: int
 
 
 class FormulaGrammar:
@@ -214,7 +214,7 @@ def _call(found: Any) -> Node:
 
 def _window(found: Any) -> Node:
     function, *level, interval, inside = found
-    least = next((one.count for one in inside.parts if isinstance(one, _Least)), None)
+    least = next((one.samples for one in inside.parts if isinstance(one, _Least)), None)
     value, *where = [one for one in inside.parts if isinstance(one, Node)] or [_FAILED]
     return Window(
         function.text,

@@ -136,13 +136,9 @@ def _report_bad(kind: str, text: str, start: int, report: Report, table: Table) 
         )
         return
     instead = table.lookalikes.get(text[0])
+    hint = f"write {instead}" if instead else table.characters.get(text[0])
     shown = text[0] if text[0].isprintable() and text[0] != " " else f"U+{ord(text[0]):04X}"
-    report.error(
-        Span(start, start + 1),
-        "lex",
-        f"{shown!r} has no meaning here",
-        hint=f"write {instead}" if instead else None,
-    )
+    report.error(Span(start, start + 1), "lex", f"{shown!r} has no meaning here", hint=hint)
 
 
 def find_groups(tokens: list[Token], end: int, table: Table) -> tuple[list[Group], Token | None]:

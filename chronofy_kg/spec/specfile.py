@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from chronofy_kg.spec.ast import Name, Node, Number, Recursive
+from chronofy_kg.spec.ast import Call, Name, Node, Number, Recursive
 from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.check import Scope, check_tree
 from chronofy_kg.spec.declare import range_problem
@@ -67,6 +67,20 @@ class SpecFile:
                 rest, {one.removeprefix(prefix): values[one] for one in values}
             )
         return Formula(self._resolved(name, values), self.source)
+
+    def values(self) -> dict[str, Node]:
+        """Return the trees of all lets, of those of imports that are used, and the parameters' defaults.
+
+        They can be put in any part of the file's formulas by `substitute`.
+
+        Raises:
+            SpecError: one of them is too large with its lets put in.
+        """
+        used = [let.formula.root for let in self.lets.values()]
+        used += [spec.formula.root for spec in self.specs.values()]
+        used += [label.formula.root for label in self.labels.values()]
+        names = {name for root in used for name in names_in(root)} | self.lets.keys()
+        return self._values(Call("", tuple(map(Name, sorted(names)))), {})[0]
 
     def _resolved(self, name: str, params: dict[str, float | str]) -> Node:
         """The tree of a spec, label or let with everything put in, checked again with the values in place."""

@@ -24,21 +24,25 @@ def check(
         list[Path],
         typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True, help="Spec files."),
     ],
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
 ) -> int:
     """Check spec files; needs no store.
 
-    All errors are shown at once. Imports are read from the folder of the file.
+    All errors and warnings are shown at once; warnings alone end well, unless --strict. Imports are read from the
+    folder of the file.
     """
-    results = [_check_file(file) for file in files]
-    errors = sum(len(result.diagnostics) for result in results)
+    results = [_check_file(file, strict) for file in files]
+    errors = sum(result.count("error") for result in results)
+    warnings = sum(result.count("warning") for result in results)
     if session.as_json:
         session.output.document({"files": [result.as_json() for result in results]})
     else:
         for result in results:
             for line in result.lines():
                 session.output.say(line)
-    session.output.note(f"{_count(len(files), 'file')}, {_count(errors, 'error')}")
-    return Exit.INPUT if errors else Exit.WELL
+    counts = [_count(len(files), "file"), _count(errors, "error")]
+    session.output.note(", ".join([*counts, _count(warnings, "warning")] if warnings else counts))
+    return Exit.WELL if all(result.ok for result in results) else Exit.INPUT
 
 
 def specs_put(
@@ -111,45 +115,62 @@ def _read(file: Path) -> str:
         raise FileEncodingError(f"{file}: not UTF-8 at byte {error.start}") from None
 
 
-_KINDS = {"specs": "spec", "labels": "label", "facttypes": "fact type", "params": "param", "lets": "let"}
+_KINDS = {
+    "specs": "spec",
+    "labels": "label",
+    "rules": "rule",
+    "facttypes": "fact type",
+    "params": "param",
+    "lets": "let",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What a file declares, by kind, or its errors as maps and as texts."""
+    """What a file declares, by kind (nothing where it has errors), and what is to be said about it."""
 
     file: str
+    ok: bool
     names: dict[str, list[str]] = field(default_factory=dict)
     diagnostics: tuple[dict[str, object], ...] = ()
     texts: tuple[str, ...] = ()
 
+    def count(self, severity: str) -> int:
+        return sum(one["severity"] == severity for one in self.diagnostics)
+
     def as_json(self) -> dict[str, Any]:
-        return {
-            "file": self.file,
-            "ok": not self.diagnostics,
-            "diagnostics": list(self.diagnostics),
-        } | self.names
+        return {"file": self.file, "ok": self.ok, "diagnostics": list(self.diagnostics)} | self.names
 
     def lines(self) -> Iterator[str]:
         yield from self.texts
-        if not self.diagnostics:
+        if self.ok:
             words = [_count(len(names), _KINDS[kind]) for kind, names in self.names.items() if names]
             yield f"{self.file}: ok, {', '.join(words) or 'declares nothing'}"
 
 
-def _check_file(file: Path) -> _Checked:
-    from chronofy_kg.spec import parse_spec
+def _check_file(file: Path, strict: bool) -> _Checked:
+    from chronofy_kg.spec import check_spec, parse_spec
 
     name = str(file)
+
+    def load(path: str) -> str:
+        return _read(file.parent / path)
+
     try:
-        parsed = parse_spec(_read(file), name, loader=lambda path: _read(file.parent / path))
-    except SpecError as error:
-        maps = tuple(diagnostic.to_dict() for diagnostic in error.diagnostics)
-        return _Checked(name, diagnostics=maps, texts=tuple(str(one) for one in error.diagnostics))
+        text = _read(file)
+        found = check_spec(text, name, loader=load)
     except FileEncodingError as error:
-        problem: dict[str, object] = {"file": name, "code": "encoding", "message": str(error)}
-        return _Checked(name, diagnostics=(problem,), texts=(str(error),))
-    return _Checked(name, {kind: list(getattr(parsed, kind)) for kind in _KINDS})
+        problem: dict[str, object] = {
+            "file": name, "severity": "error", "code": "encoding", "message": str(error),
+        }  # fmt: skip
+        return _Checked(name, False, diagnostics=(problem,), texts=(str(error),))
+    maps, texts = tuple(one.to_dict() for one in found), tuple(str(one) for one in found)
+    if any(one.severity == "error" for one in found):
+        return _Checked(name, False, diagnostics=maps, texts=texts)
+    parsed = parse_spec(text, name, loader=load)
+    return _Checked(
+        name, not (strict and found), {kind: list(getattr(parsed, kind)) for kind in _KINDS}, maps, texts
+    )
 
 
 def _count(number: int, noun: str) -> str:

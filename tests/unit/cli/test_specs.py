@@ -62,6 +62,30 @@ def test_check_refuses_other_encodings_with_the_byte(run):
     assert run("check", "latin.spec", "--json").json["files"][0]["ok"] is False
 
 
+def test_warnings_end_well_unless_strict(run):
+    Path("warned.spec").write_text("param p = 3\nspec a: G x > 0 -> y > 0\n")
+    ran = run("check", "warned.spec")
+    assert (ran.code, ran.err) == (0, "1 file, 0 errors, 2 warnings\n")
+    assert "warned.spec:1:7: warning[unused]: nothing uses the parameter p" in ran.out
+    assert "warned.spec:2:9: warning[precedence]" in ran.out
+    assert ran.out.endswith("warned.spec: ok, 1 spec, 1 param\n")
+    strict = run("check", "--strict", "warned.spec", "good.spec")
+    assert strict.code == 1
+    assert "warned.spec: ok" not in strict.out
+    (warned, good) = run("check", "--strict", "--json", "warned.spec", "good.spec").json["files"]
+    assert (warned["ok"], good["ok"]) == (False, True)
+    assert [one["severity"] for one in warned["diagnostics"]] == ["warning", "warning"]
+    assert run("check", "--strict", "good.spec").code == 0
+
+
+def test_an_import_in_another_encoding_is_an_error_at_the_import(run):
+    Path("latin.spec").write_bytes(b"# caf\xe9\n")
+    Path("own.spec").write_text('import "latin.spec" as l\nspec s: G x > 0\n')
+    ran = run("check", "own.spec")
+    assert ran.code == 1
+    assert "own.spec:1:8: error[import]: 'latin.spec' cannot be read" in ran.out
+
+
 def test_wrong_use(run):
     assert run("check", "nowhere.spec").code == 2
     assert run("check").code == 2
