@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.diagnostics import Diagnostic
-from chronofy_kg.spec.explain import Blame, explain
+from chronofy_kg.spec.explain import Blame, explain, explain_text
 from chronofy_kg.spec.formula import Formula
 from chronofy_kg.spec.model import DecayDecl, FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
 from chronofy_kg.spec.monitor import Robustness, robustness
@@ -37,6 +37,7 @@ __all__ = [
     "TraceError",
     "check_spec",
     "explain",
+    "explain_text",
     "parse_formula",
     "parse_spec",
     "robustness",

@@ -132,7 +132,9 @@ def bounds(table: Any, node: Any, index: Any, ranges: Any, end: Any) -> Any:
 
 
 @compiled
-def extreme(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, queue: Any, held: Any, fill: Any) -> Any:
+def extreme(
+    table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, queue: Any, held: Any, fill: Any
+) -> Any:
     """Minimum or maximum over a window by a monotone deque; without an end behind, a running one."""
     sign = 1.0 if table[node, FLAG] & 1 else -1.0
     source, base, room = table[node, ONE], table[node, QUEUE], table[node, ROOM]
@@ -166,7 +168,12 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
     """
     past = table[node, FLAG] & 2
     left, right, base, room = table[node, ONE], table[node, TWO], table[node, QUEUE], table[node, ROOM]
-    left_at, left_size, right_at, right_size = table[left, RING], table[left, SIZE], table[right, RING], table[right, SIZE]
+    left_at, left_size, right_at, right_size = (
+        table[left, RING],
+        table[left, SIZE],
+        table[right, RING],
+        table[right, SIZE],
+    )
     back = stacks[base]
     if table[node, HIGH] < 0 and table[node, ROW] < 0:
         while mark[NEXT] <= last:
@@ -266,7 +273,16 @@ def moments(
 
 @compiled
 def rank(
-    table: Any, rings: Any, plane: Any, node: Any, first: Any, last: Any, mark: Any, held: Any, level: Any, least: Any
+    table: Any,
+    rings: Any,
+    plane: Any,
+    node: Any,
+    first: Any,
+    last: Any,
+    mark: Any,
+    held: Any,
+    level: Any,
+    least: Any,
 ) -> Any:
     """A quantile over a window, whose numbers are kept in order."""
     source, base = table[node, ONE], table[node, QUEUE]
@@ -356,7 +372,9 @@ def step(
         elif code == MOMENTS:
             value = moments(table, rings, plane, node, first, last, mark, stacks[plane], number[node, 0])
         elif code == RANK:
-            value = rank(table, rings, plane, node, first, last, mark, held[plane], number[node, 1], number[node, 0])
+            value = rank(
+                table, rings, plane, node, first, last, mark, held[plane], number[node, 1], number[node, 0]
+            )
         rings[plane, at] = value
     if low < 0:
         return
@@ -410,7 +428,21 @@ def run(
                 for plane in range(rings.shape[0]):
                     rings[plane, at] = inputs[plane, table[node, ONE], tick]
             else:
-                step(table, number, rings, marks, queue, held, stacks, planes, missing, ranges, node, index, end)
+                step(
+                    table,
+                    number,
+                    rings,
+                    marks,
+                    queue,
+                    held,
+                    stacks,
+                    planes,
+                    missing,
+                    ranges,
+                    node,
+                    index,
+                    end,
+                )
         index = now - table[root, DELAY]
         if index >= 0 and (end < 0 or index < end):
             at = table[root, RING] + (index & table[root, SIZE])

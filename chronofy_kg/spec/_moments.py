@@ -115,7 +115,9 @@ def find(tree: Any, size: Any, place: Any) -> Any:
 
 
 @compiled
-def ranked(values: Any, counted: Any, order: Any, first: Any, last: Any, level: Any, least: Any, out: Any) -> None:
+def ranked(
+    values: Any, counted: Any, order: Any, first: Any, last: Any, level: Any, least: Any, out: Any
+) -> None:
     """A quantile over values[first[t] : last[t]], first and last not decreasing.
 
     The numbers in a window are kept as marks on their places in the order of all (`order` sorts values), in a

@@ -124,7 +124,9 @@ class _Bounds(ABC):
         pairs: dict[int, Span] = {}
         for node in evaluation_order(root):
             pairs[id(node)] = self._pair(node, [pairs[id(child)] for child in operands_of(node)])
-        lower, upper = (np.broadcast_to(end, (*self.trace.shape[:-1], self.length)) for end in pairs[id(root)])
+        lower, upper = (
+            np.broadcast_to(end, (*self.trace.shape[:-1], self.length)) for end in pairs[id(root)]
+        )
         return lower, upper
 
     def _pair(self, node: Node, operands: list[Span]) -> Span:
@@ -138,7 +140,9 @@ class _Bounds(ABC):
                 return -operands[0][1], -operands[0][0]
             case Logic(operator):
                 join = np.minimum if operator == "and" else np.maximum
-                return reduce(join, [low for low, _ in operands]), reduce(join, [high for _, high in operands])
+                return reduce(join, [low for low, _ in operands]), reduce(
+                    join, [high for _, high in operands]
+                )
             case Temporal() | Pair() | Step():
                 return self.temporal(node, [self._arrays(one) for one in operands])
             case Name(name):

@@ -276,7 +276,9 @@ class _Builder:
         if id(node) in self.slots or isinstance(node, Recursive):
             return False
         starts = node.interval.low if isinstance(node, Timed) and node.interval is not None else None
-        past = isinstance(node, Window) or (isinstance(node, Temporal | Pair | Step) and node.operator in _PASTS)
+        past = isinstance(node, Window) or (
+            isinstance(node, Temporal | Pair | Step) and node.operator in _PASTS
+        )
         if past and (isinstance(node, Step) or (isinstance(starts, Number) and starts.value > 0)):
             return False
         return isinstance(node, Name) or any(id(child) in self.late for child in node.children)
@@ -323,7 +325,9 @@ class _Builder:
                 return self._row(_Row(_COMPARE[operator], *places))
             case Step(operator):
                 past, weak = operator in ("Y", "wprev"), operator in ("wnext", "wprev")
-                row = _Row(_SHIFT, places[0], flag=_PAST * past, number=INFINITY if weak else -INFINITY, back=past)
+                row = _Row(
+                    _SHIFT, places[0], flag=_PAST * past, number=INFINITY if weak else -INFINITY, back=past
+                )
                 return self._row(row, 0 if past else 1)
             case Temporal(operator, _, interval):
                 lowest = operator in "GH"
@@ -367,7 +371,9 @@ class _Builder:
         past, ahead = bool(window.flag & _PAST), 0 if window.flag & _PAST else max(window.high, 0)
         back = (window.high + 1 if window.high >= 0 else window.low) if past else 0
         reached = self._row(
-            replace(window, code=_REACH, one=left, two=right, number=-INFINITY, room=self._room(window), back=back),
+            replace(
+                window, code=_REACH, one=left, two=right, number=-INFINITY, room=self._room(window), back=back
+            ),
             ahead,
         )
         if window.row < 0 and window.low == 0:

@@ -96,7 +96,9 @@ def robustness(formula: Formula, trace: Trace) -> Robustness:
 def prepare(formula: Formula, trace: Trace) -> tuple[Node, Clock, Trace, NDArray[np.intp] | None]:
     """Return the core tree, the clock, the trace to evaluate on, and their indices on a grid."""
     for node in postorder(formula.root):
-        if isinstance(node, Recursive) and any(isinstance(one, Recursive) for one in own_parts(node).values()):
+        if isinstance(node, Recursive) and any(
+            isinstance(one, Recursive) for one in own_parts(node).values()
+        ):
             message = f"within {node.name} another let that refers to itself may not refer to {node.name}"
             raise_diagnostics([formula.source.diagnostic(node.span, "name", message)])
     own = {node.name for node in postorder(formula.root) if isinstance(node, Recursive)}
@@ -138,7 +140,8 @@ class Run:
         clock: the windows.
         trace: the samples.
         empty: the value of empty windows; None for that of the semantics, infinity of either sign.
-        keep: whether the values of all nodes stay in `values` (by node id).
+        keep: whether the values of all nodes stay in `values` (by node id); those of lets that refer to
+            themselves are in `own` then.
         missing: the margin of a comparison of which a side has no value.
     """
 
@@ -148,6 +151,7 @@ class Run:
         self.clock, self.trace, self.empty, self.keep, self.missing = clock, trace, empty, keep, missing
         self.values: dict[int, Amount] = {}
         self.signals: dict[str, Floats] = dict(trace.arrays)
+        self.own: dict[str, Recursive] = {}
         self.missing_met = False
 
     def of(self, root: Node) -> Floats:
@@ -198,7 +202,9 @@ class Run:
 
     def _statistic(self, node: Window, operands: list[Floats]) -> Floats:
         counted = ~np.isnan(operands[0])
-        values, counted = np.broadcast_arrays(operands[0], counted & (operands[1] > 0 if len(operands) > 1 else True))
+        values, counted = np.broadcast_arrays(
+            operands[0], counted & (operands[1] > 0 if len(operands) > 1 else True)
+        )
         found = self.clock.statistic(node, values, counted)
         self.missing_met = self.missing_met or bool(np.isnan(found).any())
         return found
@@ -206,11 +212,13 @@ class Run:
     def _recursive(self, node: Recursive, operands: list[Floats]) -> Floats:
         planes = Planes(1, empty=-1 if self.empty is None else 0, missing=self.missing)
         (found,) = run_recursion(node, [[one] for one in operands], self.clock, self.trace.length, planes)
-        self.missing_met = self.missing_met or any(isinstance(one, Window) for one in own_parts(node).values())
+        self.missing_met = self.missing_met or any(
+            isinstance(one, Window) for one in own_parts(node).values()
+        )
         if self.keep:
             # With its own past at hand the body is evaluated like any formula.
-            self.signals[node.name] = found
-            Run.of(self, node.body)
+            self.signals[node.name], self.own[node.name] = found, node
+            self.of(node.body)
         return found
 
     def _array(self, value: Amount) -> Floats:

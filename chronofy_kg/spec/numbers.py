@@ -128,7 +128,10 @@ def number_range(node: Node, operands: list[Span]) -> Span:
             case Call("min" | "max" as function):
                 return reduce(FUNCTIONS[function], lows), reduce(FUNCTIONS[function], highs)
             case Call("abs"):
-                low, high = np.maximum(np.maximum(0.0, lows[0]), -highs[0]), np.maximum(np.abs(lows[0]), np.abs(highs[0]))
+                low, high = (
+                    np.maximum(np.maximum(0.0, lows[0]), -highs[0]),
+                    np.maximum(np.abs(lows[0]), np.abs(highs[0])),
+                )
             case _:
                 exact = reduce(np.logical_and, [low == high for low, high in operands])
                 value = _apply(node, lows)
@@ -136,7 +139,11 @@ def number_range(node: Node, operands: list[Span]) -> Span:
                 low, high = np.where(exact, value, floor), np.where(exact, value, math.inf)
     missing = reduce(np.logical_or, [np.isnan(one) for one in lows])
     low, high = _or(low, -math.inf), _or(high, math.inf)
-    return (np.where(missing, math.nan, low), np.where(missing, math.nan, high)) if np.any(missing) else (low, high)
+    return (
+        (np.where(missing, math.nan, low), np.where(missing, math.nan, high))
+        if np.any(missing)
+        else (low, high)
+    )
 
 
 def _apply(node: Node, operands: list[Amount]) -> Amount:

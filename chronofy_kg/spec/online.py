@@ -164,10 +164,16 @@ def _refuse_endless(root: Node, formula: Formula, clock: UniformClock) -> None:
         endless = isinstance(node, Temporal | Pair | Window) and clock.offset(node.interval)[1] is None
         if endless and isinstance(node, Temporal | Pair) and node.operator in ("G", "F", "U"):
             message = "without an end this is never settled while samples come"
-            found.append(formula.source.diagnostic(node.span, "interval", message, hint="give it an interval with an end"))
+            found.append(
+                formula.source.diagnostic(
+                    node.span, "interval", message, hint="give it an interval with an end"
+                )
+            )
         elif endless and isinstance(node, Window) and node.function not in _FORGETFUL:
             message = f"{node.function} of all the past would have to remember all samples"
-            found.append(formula.source.diagnostic(node.span, "interval", message, hint="give its interval an end"))
+            found.append(
+                formula.source.diagnostic(node.span, "interval", message, hint="give its interval an end")
+            )
     if found:
         raise_diagnostics(found)
 

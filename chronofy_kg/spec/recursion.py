@@ -15,7 +15,9 @@ def own_parts(node: Recursive) -> dict[int, Node]:
     """Return the nodes of a body that depend on the let itself, operands first, by id."""
     found: dict[int, Node] = {}
     for one in postorder(node.body):
-        if (isinstance(one, Name) and one.name == node.name) or any(id(child) in found for child in one.children):
+        if (isinstance(one, Name) and one.name == node.name) or any(
+            id(child) in found for child in one.children
+        ):
             found[id(one)] = one
     return found
 

@@ -36,7 +36,9 @@ def level_of(node: Window) -> float:
     return node.level.value if isinstance(node.level, Number) else _LEVELS.get(node.function, 0.5)
 
 
-def over_ranges(node: Window, values: Floats, counted: NDArray[np.bool_], first: Indices, last: Indices) -> Floats:
+def over_ranges(
+    node: Window, values: Floats, counted: NDArray[np.bool_], first: Indices, last: Indices
+) -> Floats:
     """Return a statistic over the counted samples of values[first[t] : last[t]], NaN where there are too few.
 
     Args:
@@ -52,8 +54,8 @@ def over_ranges(node: Window, values: Floats, counted: NDArray[np.bool_], first:
     >>> over_ranges(node, x, np.isfinite(x), np.maximum(t - 2, 0), t + 1).round(6).tolist()
     [0.0, 1.0, 1.632993, 0.942809]
     """
+    values, counted = np.broadcast_arrays(values, counted)
     shape = values.shape[:-1]
-    counted = np.broadcast_to(counted, values.shape)
     least = least_of(node)
     if node.function in ("lowest", "highest"):
         lowest = node.function == "lowest"

@@ -138,7 +138,11 @@ def check(tree, signals, *, exact=True):
         assert near(found.upper, [high for _, high in bounds]), text
     assert (found.lower <= np.array([low for low, _ in bounds]) + 1e-9).all(), text
     assert (found.upper >= np.array([high for _, high in bounds]) - 1e-9).all(), text
-    others = [Definition(signals, empty=0.0), Definition(signals, missing=1.0), Definition(signals, missing=-1.0)]
+    others = [
+        Definition(signals, empty=0.0),
+        Definition(signals, missing=1.0),
+        Definition(signals, missing=-1.0),
+    ]
     empty, better, worse = (one.values(tree) for one in others)
     vacuous = [
         (abs(value) == np.inf and value != empty[t]) or (value == 0 and (better[t] != 0 or worse[t] != 0))

@@ -48,7 +48,10 @@ def random_with_statistics(draw, depth):
         number = random_statistic(draw, random_number(draw, 1), where)
         if draw.random() < 0.3:
             number = {"op": draw.choice(["+", "-", "max", "min"]), "args": [number, random_number(draw, 1)]}
-        return {"op": draw.choice([">", "<", ">=", "<=", "==", "!="]), "args": [random_number(draw, 1), number]}
+        return {
+            "op": draw.choice([">", "<", ">=", "<=", "==", "!="]),
+            "args": [random_number(draw, 1), number],
+        }
     op = draw.choice(["and", "or", "xor", "implies", "not", "prev", "next", *INTERVALS])
     count = 1 if op in ("not", "prev", "next", "G", "F", "H", "O") else 2
     tree = {"op": op, "args": [random_with_statistics(draw, depth - 1) for _ in range(count)]}
@@ -64,7 +67,9 @@ def random_recursion(draw, name="a"):
         return {"op": "let", "name": name, "args": [{"op": "+", "args": [half, random_number(draw, 1)]}]}
     body = random_own_past(draw, own)
     for _ in range(draw.randint(1, 3)):
-        other = random_own_past(draw, own) if draw.random() < 0.4 else random_formula(draw, draw.randint(0, 2))
+        other = (
+            random_own_past(draw, own) if draw.random() < 0.4 else random_formula(draw, draw.randint(0, 2))
+        )
         body = {"op": draw.choice(["and", "or", "xor", "implies"]), "args": draw.sample([body, other], 2)}
     return {"op": "let", "name": name, "args": [body]}
 
@@ -76,7 +81,10 @@ def random_own_past(draw, own):
         return {"op": "not", "args": [random_own_past(draw, own)]}
     if kind == "statistic":
         number = random_statistic(draw, random_number(draw, 1), own, earliest=1)
-        return {"op": draw.choice([">", "<"]), "args": [number, leaf("const", value=float(draw.randint(-2, 4)))]}
+        return {
+            "op": draw.choice([">", "<"]),
+            "args": [number, leaf("const", value=float(draw.randint(-2, 4)))],
+        }
     if kind in ("prev", "wprev"):
         return {"op": kind, "args": [own]}
     low = draw.randint(1, 3)
