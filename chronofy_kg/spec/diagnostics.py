@@ -34,6 +34,9 @@ MOST_ERRORS = 20
 """So many errors of one text are reported at most."""
 
 _WIDEST_LINE = 160
+_MOST_INDEXED = 4 * 1024 * 1024
+"""Characters up to which the starts of lines are kept; a longer text is refused, with one error."""
+_LONGEST_MESSAGE = 300
 
 Severity: TypeAlias = Literal["error", "warning"]
 
@@ -126,15 +129,18 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of an offset."""
+        if len(self.text) > _MOST_INDEXED:
+            start = self.text.rfind("\n", 0, offset) + 1
+            return self.text.count("\n", 0, offset) + 1, offset - start + 1
         if not self._starts:
             self._starts[:] = accumulate(map((1).__add__, map(len, self.text.split("\n"))), initial=0)
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def line(self, number: int) -> str:
-        """Return the text of a line without its end; call after `place`."""
-        start = self._starts[number - 1]
-        end = self.text.find("\n", start)
+    def line_at(self, offset: int) -> str:
+        """Return the text of the line that an offset is in, without its end."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
 
     def diagnostic(
@@ -150,10 +156,14 @@ class Source:
         """Return a diagnostic placed at a span of this text."""
         line, column = self.place(span.start)
         end_line, end_column = self.place(max(span.start, span.end))
-        text = self.line(line)
+        text = self.line_at(span.start)
         if end_line != line:
             end_column = len(text) + 1
         end_column = max(column + 1, end_column)
+        # A message may quote a name, and a name may have any length.
+        if len(message) > _LONGEST_MESSAGE:
+            message = f"{message[: _LONGEST_MESSAGE // 2]}...{message[-_LONGEST_MESSAGE // 2 :]}"
+        hint = hint if hint is None or len(hint) <= _LONGEST_MESSAGE else None
         return Diagnostic(
             line, column, end_column, code, message, tuple(expected), hint, self.file, text, severity
         )

@@ -7,6 +7,7 @@ warnings in `lint`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from chronofy_kg.errors import InputError, SpecError
@@ -35,13 +36,25 @@ __all__ = ["FileReader", "Loader"]
 
 MOST_FILE_CHARACTERS = 1024 * 1024
 _MOST_IMPORTS_DEEP = 10
+_MOST_FILES = 200
 _MOST_IMPORTED_NAMES = 20_000
 
 Loader = Callable[[str], str]
 
 
+@dataclass(slots=True)
+class Budget:
+    """What a file and all its imports share: the words and signs that may still be read, and the files read so far.
+
+    Each file is read once, however many ways lead to it.
+    """
+
+    tokens: int = MOST_FILE_TOKENS
+    loaded: dict[str, SpecFile | SpecError] = field(default_factory=dict)
+
+
 class FileReader:
-    """Reads one file; `trail` holds the imports that lead to it, `loaded` the files that were read."""
+    """Reads one file; `trail` holds the imports that lead to it."""
 
     def __init__(
         self,
@@ -49,15 +62,14 @@ class FileReader:
         path: str,
         loader: Loader | None,
         trail: tuple[str, ...] = (),
-        loaded: dict[str, SpecFile | SpecError] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.report = Report(Source(text.removeprefix("\ufeff"), path))
         self.draft = Draft(self.report)
         self.table = table()
         self.imported_names = 0
         self.loader, self.trail = loader, (*trail, path)
-        # Each file is read once, however many ways lead to it.
-        self.loaded: dict[str, SpecFile | SpecError] = {} if loaded is None else loaded
+        self.budget = Budget() if budget is None else budget
 
     def read(self) -> SpecFile:
         """Return what the file declares, or raise all its errors."""
@@ -73,11 +85,9 @@ class FileReader:
             span = Span(MOST_FILE_CHARACTERS, MOST_FILE_CHARACTERS + 1)
             self.report.error(span, "limit", f"a file has at most {MOST_FILE_CHARACTERS} characters")
             return None
-        scanned = scan(source, self.report, self.table)
-        if len(scanned.tokens) > MOST_FILE_TOKENS:
-            span = scanned.tokens[MOST_FILE_TOKENS].span
-            message = f"a file has at most {MOST_FILE_TOKENS} words and signs"
-            self.report.error(span, "limit", message, hint="split it and import the parts")
+        scanned = scan(source, self.report, self.table, self.budget.tokens)
+        self.budget.tokens -= len(scanned.tokens)
+        if scanned.cut:
             return None
         self._read_items(scanned)
         # With that many errors the rest was not read, so its names are not known.
@@ -214,13 +224,15 @@ class FileReader:
             return refuse(f"this import leads back to itself: {' -> '.join((*self.trail, path.value))}")
         if len(self.trail) > _MOST_IMPORTS_DEEP:
             return refuse(f"imports are more than {_MOST_IMPORTS_DEEP} deep")
-        if path.value not in self.loaded:
+        if path.value not in self.budget.loaded:
+            if len(self.budget.loaded) >= _MOST_FILES:
+                return refuse(f"a file imports at most {_MOST_FILES} others, theirs included")
             try:
                 text = self.loader(path.value)
             except (OSError, LookupError, ValueError, InputError) as error:
                 return refuse(f"{path.value!r} cannot be read: {error}")
-            self.loaded[path.value] = self._read_import(text, path.value)
-        file = self.loaded[path.value]
+            self.budget.loaded[path.value] = self._read_import(text, path.value)
+        file = self.budget.loaded[path.value]
         if isinstance(file, SpecError):
             draft.unknown.add(alias)
             return self.report.extend(file.diagnostics)
@@ -238,7 +250,7 @@ class FileReader:
 
     def _read_import(self, text: str, path: str) -> SpecFile | SpecError:
         try:
-            return FileReader(text, path, self.loader, self.trail, self.loaded).read()
+            return FileReader(text, path, self.loader, self.trail, self.budget).read()
         except SpecError as error:
             return error
 

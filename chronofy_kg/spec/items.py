@@ -153,7 +153,12 @@ class ItemGrammar:
         raw = found[0].group()
         span = self.terminals.span(at, len(raw))
         try:
-            return Text(json.loads(raw, strict=False), span=span)
+            value = json.loads(raw, strict=False)
+            value.encode("utf-8")
+            return Text(value, span=span)
+        except UnicodeEncodeError:
+            self.terminals.problem(span, "lex", "this text has half of a surrogate pair", None)
+            return Text("?", span=span)
         except ValueError:
             self.terminals.problem(span, "lex", "this text has an escape that JSON does not know", None)
             return Text(raw[1:-1], span=span)

@@ -48,6 +48,7 @@ def lint_file(file: SpecFile, draft: Draft, table: Table) -> None:
     for one in _roots(file):
         _precedence(one.root, report, table)
         _boundaries(one.root, report)
+        _arrows(one.root, report)
     for rule in file.rules.values():
         _singletons(rule, report)
     if not report.diagnostics:
@@ -130,6 +131,19 @@ def _precedence(root: Node, report: Report, table: Table) -> None:
                 shown = node_text(child)
                 shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
                 report.warn(child.span, "precedence", f"{why}, here after ({shown})", hint="put it in brackets, or what was meant")
+
+
+def _arrows(root: Node, report: Report) -> None:
+    """Warn about `x <- y`, which reads as x < -y."""
+    text = report.source.text
+    for node in postorder(root):
+        if isinstance(node, Compare) and node.operator == "<":
+            at = node.right.span.start
+            if text[at - 1 : at + 1] == "<-" and text[at + 1 : at + 2].isspace():
+                report.warn(
+                    Span(at - 1, at + 1), "precedence", "<- is an arrow in rules only; here it reads as < and -",
+                    hint="write -> to imply, or x < -y",
+                )  # fmt: skip
 
 
 def _boundaries(root: Node, report: Report) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 from chronofy_kg.spec.ast import Node, Number
 from chronofy_kg.spec.check import NUMBER, Scope, Type, check_tree
-from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, in_order, raise_diagnostics
+from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, Span, in_order, raise_diagnostics
 from chronofy_kg.spec.filereader import FileReader
 from chronofy_kg.spec.formula import Formula
 from chronofy_kg.spec.lint import lint_file
 from chronofy_kg.spec.operators import table
 from chronofy_kg.spec.parser import parser
 from chronofy_kg.spec.resolve import quantity_of, substitute
-from chronofy_kg.spec.scan import scan
+from chronofy_kg.spec.scan import MOST_CHARACTERS, MOST_FORMULA_TOKENS, scan
 from chronofy_kg.spec.specfile import SpecFile
 
 __all__ = ["check_spec", "parse_formula", "parse_spec"]
@@ -93,8 +93,7 @@ def parse_formula(
     source = Source(text.removeprefix("\ufeff"), "<formula>")
     report = Report(source)
     values = _params(params or {})
-    scanned = scan(source, report, table())
-    root = parser().formula(scanned, report, 0, len(source.text))
+    root = _root(source, report)
     if root is not None:
         types = dict.fromkeys(signals or (), NUMBER)
         types.update(
@@ -104,6 +103,18 @@ def parse_formula(
     report.check()
     assert root is not None
     return Formula(substitute(root, dict[str, Node](values)) if values else root, source)
+
+
+def _root(source: Source, report: Report) -> Node | None:
+    """The tree of a formula, before its names are checked."""
+    text = source.text
+    start = len(text) - len(text.lstrip())
+    if len(text.rstrip()) - start > MOST_CHARACTERS:
+        message = f"a formula has at most {MOST_CHARACTERS} characters"
+        report.error(Span(start, start + 1), "limit", message, hint="name parts of it by let")
+        return None
+    scanned = scan(source, report, table(), MOST_FORMULA_TOKENS)
+    return None if scanned.cut else parser().formula(scanned, report, 0, len(text))
 
 
 def _params(params: Mapping[str, float | str]) -> dict[str, Number]:

@@ -8,11 +8,12 @@ depth. It also blanks comments, keeping every offset. The grammar proper is in `
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chronofy_kg.spec.diagnostics import Report, Source, Span
+from chronofy_kg.spec.diagnostics import MOST_ERRORS, Report, Source, Span
 from chronofy_kg.spec.operators import Table
 
 __all__ = [
@@ -80,12 +81,13 @@ class Group(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """The tokens of a text, and the text with its comments blanked."""
+    """The tokens of a text, and the text with its comments blanked; `cut`: reading ended early, at a limit."""
 
     source: Source
     masked: str
     tokens: list[Token]
     bad: list[int] = field(default_factory=list)
+    cut: bool = False
     _starts: list[int] = field(default_factory=list)
 
     def spoiled(self, start: int, end: int) -> bool:
@@ -104,8 +106,8 @@ class Scan:
         return self.tokens[self.index_at(start) : self.index_at(end)]
 
 
-def scan(source: Source, report: Report, table: Table) -> Scan:
-    """Return the tokens of a text; reports characters that belong nowhere and skips them."""
+def scan(source: Source, report: Report, table: Table, most: int) -> Scan:
+    """Return the tokens of a text, at most so many; reports characters that belong nowhere and skips them."""
     text = source.text
     tokens: list[Token] = []
     bad: list[int] = []
@@ -113,6 +115,9 @@ def scan(source: Source, report: Report, table: Table) -> Scan:
     masked: list[str] = []
     for match in _TOKENS.finditer(text):
         kind, start, end = match.lastgroup or "bad", match.start(), match.end()
+        if kind in ("comment", "string") and (turned := _TURNING.search(text, start, end)):
+            bad.append(start)
+            _report_turning(turned, kind, report)
         if kind == "comment":
             masked.append(" " * (end - start))
             continue
@@ -124,9 +129,26 @@ def scan(source: Source, report: Report, table: Table) -> Scan:
                 bad.append(start)
                 _report_bad(kind, match.group(), start, report, table)
             bad_end = end
-            continue
-        tokens.append(Token(kind, match.group(), start, end))
+        elif len(tokens) == most:
+            message = f"a text has at most {most} words and signs, its imports' included"
+            report.error(Span(start, end), "limit", message, hint="split it into smaller files")
+            return Scan(source, "".join(masked), tokens, bad, cut=True)
+        else:
+            tokens.append(Token(kind, match.group(), start, end))
+        if len(bad) > MOST_ERRORS:
+            return Scan(source, "".join(masked), tokens, bad, cut=True)
     return Scan(source, "".join(masked), tokens, bad)
+
+
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the order in which text is shown, so that it reads as what it is not (CVE-2021-42574)."""
+
+
+def _report_turning(found: re.Match[str], kind: str, report: Report) -> None:
+    code = f"U+{ord(found.group()):04X}"
+    escape = f"in a text in quotes write it as \\u{ord(found.group()):04x}" if kind == "string" else "leave it out"
+    message = f"{code} changes the order in which this text is shown"
+    report.error(Span(found.start(), found.end()), "lex", message, hint=escape)
 
 
 def _report_bad(kind: str, text: str, start: int, report: Report, table: Table) -> None:
@@ -137,7 +159,8 @@ def _report_bad(kind: str, text: str, start: int, report: Report, table: Table) 
         return
     instead = table.lookalikes.get(text[0])
     hint = f"write {instead}" if instead else table.characters.get(text[0])
-    shown = text[0] if text[0].isprintable() and text[0] != " " else f"U+{ord(text[0]):04X}"
+    alone = text[0].isprintable() and text[0] != " " and not unicodedata.combining(text[0])
+    shown = text[0] if alone else f"U+{ord(text[0]):04X}"
     report.error(Span(start, start + 1), "lex", f"{shown!r} has no meaning here", hint=hint)
 
 
