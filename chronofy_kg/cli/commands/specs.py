@@ -15,7 +15,7 @@ from chronofy_kg.errors import FileEncodingError, QueryError, SpecError
 if TYPE_CHECKING:
     from chronofy_kg.kb import SpecVersion
 
-__all__ = ["check", "specs_list", "specs_put", "specs_show"]
+__all__ = ["check", "read_spec", "specs_list", "specs_put", "specs_show"]
 
 
 def check(
@@ -57,7 +57,7 @@ def specs_put(
 
     It becomes the next version; the fact types that it declares come into force.
     """
-    text = _read(file)
+    text = read_spec(file)
     with session.knowledge_base() as kb:
         try:
             stored = kb.put_spec(name, text)
@@ -108,7 +108,8 @@ def _as_json(spec: SpecVersion) -> dict[str, Any]:
     return {"name": spec.name, "version": spec.version, "hash": spec.hash}
 
 
-def _read(file: Path) -> str:
+def read_spec(file: Path) -> str:
+    """Return the text of a spec file; other encodings than UTF-8 are refused with the byte."""
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -154,10 +155,10 @@ def _check_file(file: Path, strict: bool) -> _Checked:
     name = str(file)
 
     def load(path: str) -> str:
-        return _read(file.parent / path)
+        return read_spec(file.parent / path)
 
     try:
-        text = _read(file)
+        text = read_spec(file)
         found = check_spec(text, name, loader=load)
     except FileEncodingError as error:
         problem: dict[str, object] = {
