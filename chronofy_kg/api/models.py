@@ -168,13 +168,14 @@ class RetractBody(Body):
 
 
 class SpecBody(Body):
-    """The text of a spec file."""
+    """The text of a spec file, and who puts it."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "param gamma = 0.5\nspec fresh: G validity >= gamma\n"}]}
     )
 
     text: Text
+    author: Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(clean)] | None = None
 
 
 class CypherBody(Body):

@@ -70,7 +70,12 @@ _COMMANDS: dict[str, Function] = {
     "demo": system.demo,
     "config": system.config,
 }
-_SPECS: dict[str, Function] = {"put": specs.specs_put, "list": specs.specs_list, "show": specs.specs_show}
+_SPECS: dict[str, Function] = {
+    "put": specs.specs_put,
+    "dry-run": specs.specs_dry_run,
+    "list": specs.specs_list,
+    "show": specs.specs_show,
+}
 _specs = typer.Typer(help="Store spec files and look at them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(_specs, name="specs")
 for _group, _functions in ((app, _COMMANDS), (_specs, _SPECS)):

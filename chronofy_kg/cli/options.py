@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["At", "KnownAt", "Params", "SpecName", "cypher_values", "pairs", "spec_params"]
+__all__ = ["At", "KnownAt", "Params", "SpecName", "cypher_values", "pairs", "spec_name", "spec_params"]
 
 _TIME = "ISO 8601, e.g. 2024-05-17T08:30:00Z or 2024-05"
 
@@ -19,7 +19,9 @@ KnownAt = Annotated[
 ]
 SpecName = Annotated[
     str | None,
-    typer.Option("--spec", metavar="NAME", help="Stored spec to judge by: PACK, or PACK.SPEC of several."),
+    typer.Option(
+        "--spec", metavar="NAME", help="Stored spec to judge by: PACK, or PACK.SPEC of several; NAME@2 is version 2."
+    ),
 ]
 Params = Annotated[
     list[str] | None,
@@ -55,6 +57,18 @@ def spec_params(texts: list[str] | None) -> dict[str, float] | None:
         if not math.isfinite(values[name]):
             raise typer.BadParameter(f"{name} is {text!r}, not a number", param_hint="--param")
     return values or None
+
+
+def spec_name(text: str) -> tuple[str, int | None]:
+    """Return the name of a stored spec and the version that `NAME@2` asks for.
+
+    >>> spec_name("security.triage@2"), spec_name("security")
+    (('security.triage', 2), ('security', None))
+    """
+    name, at, version = text.partition("@")
+    if at and not (version.isascii() and version.isdigit() and 0 < int(version[:9]) and len(version) < 10):
+        raise typer.BadParameter(f"{version!r} is no version; write NAME@2", param_hint="--spec")
+    return name, int(version) if at else None
 
 
 def cypher_values(texts: list[str] | None) -> dict[str, Any]:
