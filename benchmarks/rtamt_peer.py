@@ -36,9 +36,16 @@ def interpreter(make: bool = False) -> str | None:
 
 def ask(python: str, jobs: list[dict[str, object]]) -> list[dict[str, object]]:
     """Run jobs in RTAMT's environment."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")
+    }
     done = subprocess.run(
-        [python, str(HERE)], input=json.dumps(jobs), capture_output=True, text=True, check=True, env=environment
+        [python, str(HERE)],
+        input=json.dumps(jobs),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     answers: list[dict[str, object]] = json.loads(done.stdout)
     return answers

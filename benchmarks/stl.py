@@ -58,7 +58,10 @@ def offline(trace: Trace, repeat: int) -> dict[str, Any]:
         for bound, interval in BOUNDS.items():
             formula = parse_formula(shape.replace("{}", interval))
             times[bound] = least(lambda formula=formula: robustness(formula, trace), repeat)
-        out[name] = times | {"bar": BARS[name], "widest_to_narrowest": round(times["100000"] / times["10"], 2)}
+        out[name] = times | {
+            "bar": BARS[name],
+            "widest_to_narrowest": round(times["100000"] / times["10"], 2),
+        }
     return out
 
 
@@ -98,7 +101,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--rtamt", action="store_true", help="run RTAMT too (its environment is made if needed)")
+    parser.add_argument(
+        "--rtamt", action="store_true", help="run RTAMT too (its environment is made if needed)"
+    )
     parser.add_argument("--peer-samples", type=int)
     options = parser.parse_args()
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chronofy_kg.decay import DecayFit, fit_decay, validity
     from chronofy_kg.facts import Assertion, Fact, FactTable
     from chronofy_kg.kb import KnowledgeBase
-    from chronofy_kg.spec import Trace, explain, parse_formula, parse_spec, robustness
+    from chronofy_kg.spec import Monitor, Trace, explain, parse_formula, parse_spec, robustness
 
 __version__ = "0.1.0"
 
@@ -27,6 +27,7 @@ _HOMES = {
     "FactTable": "chronofy_kg.facts",
     "GivenStep": "chronofy_kg.answer.verify",
     "KnowledgeBase": "chronofy_kg.kb",
+    "Monitor": "chronofy_kg.spec",
     "Pattern": "chronofy_kg.answer.model",
     "SpecChoice": "chronofy_kg.answer.shelf",
     "Trace": "chronofy_kg.spec",
@@ -45,6 +46,7 @@ __all__ = [
     "FactTable",
     "GivenStep",
     "KnowledgeBase",
+    "Monitor",
     "Pattern",
     "SpecChoice",
     "Trace",

@@ -80,9 +80,9 @@ class SpecDryRun:
         """Return it as a JSON-safe map."""
         shown = asdict(self)
         shown["warnings"] = [one.to_dict() for one in self.warnings]
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in shown.items()
-        } | {"dry_run": True}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in shown.items()} | {
+            "dry_run": True
+        }
 
 
 def dry_run(
@@ -111,7 +111,9 @@ def dry_run(
     if changed:
         declared = catalog.with_types(changed)
         alike = np.array_equal(catalog.many(table), declared.many(table))
-        then = weigh(now.history, now.facts, declared, moment) if alike else build_view(table, declared, moment)
+        then = (
+            weigh(now.history, now.facts, declared, moment) if alike else build_view(table, declared, moment)
+        )
     return SpecDryRun(
         name=name,
         version=1 if stored is None else stored.version + (not same),

@@ -13,10 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chronofy_kg.answer.because import Reason, reasons
 from chronofy_kg.answer.trace import SIGNALS, Cited, Evidence, TraceStep
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.model import Validity
-from chronofy_kg.spec import Formula, SpecFile, Trace, explain, parse_spec, robustness
+from chronofy_kg.spec import Blame, Formula, SpecFile, Trace, explain, parse_spec, robustness
 from chronofy_kg.spec.ast import Logic, Not, Pair, Temporal, postorder
 from chronofy_kg.spec.core import core
 from chronofy_kg.spec.monitor import Run, prepare
@@ -45,13 +46,14 @@ _MOST_SAMPLES = 1_000_000  # of a batch at once: 8 MB a signal
 
 @dataclass(frozen=True, slots=True)
 class Rho:
-    """Robustness of a spec on a trace, with the interval that comes from the rates."""
+    """Robustness of a spec on a trace, with the interval that comes from the rates, and why it is that."""
 
     value: float
     low: float
     high: float
     failing_steps: tuple[int, ...]
     vacuous: bool
+    because: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,12 @@ class Judge:
         vacuous = bool(robustness(self.formula, trace).vacuous[at])
         vacuous = vacuous or not np.isfinite(middle) or not self.formula.names
         failing = self.failing(evidence) if middle < 0 else ()
-        return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous)
+        why = () if vacuous else self._reasons(evidence, ends[0])
+        return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous, why)
+
+    def _reasons(self, evidence: Evidence, step_signals: Mapping[str, Floats]) -> tuple[Reason, ...]:
+        blames = self.blames(step_signals)
+        return reasons(evidence, evidence.by_fact(), step_signals, blames)
 
     @property
     def all_must_hold(self) -> bool:
@@ -150,9 +157,13 @@ class Judge:
 
     def blamed(self, step_signals: Mapping[str, Floats]) -> set[int]:
         """Return the steps whose signals decide rho."""
+        return {blame.index for blame in self.blames(step_signals)}
+
+    def blames(self, step_signals: Mapping[str, Floats]) -> list[Blame]:
+        """Return the signals and steps that decide rho."""
         trace = Trace({name: step_signals[name] for name in self.reads})
         at = self._decides(step_signals) % trace.length
-        return {blame.index for blame in explain(self.formula, trace, at)}
+        return explain(self.formula, trace, at)
 
     def failing(self, evidence: Evidence) -> tuple[int, ...]:
         """Return the steps that make the spec fail.

@@ -175,7 +175,9 @@ class SpecBody(Body):
     )
 
     text: Text
-    author: Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(clean)] | None = None
+    author: Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(clean)] | None = (
+        None
+    )
 
 
 class CypherBody(Body):

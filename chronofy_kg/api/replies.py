@@ -169,11 +169,26 @@ class SpecRef(BaseModel):
     version: int | None
 
 
+class ReasonOut(BaseModel):
+    """A step that decides the robustness, and the fact that it leans on."""
+
+    step: int
+    signal: str
+    derivative: float | None
+    fact: str | None
+    about: str | None
+    status: str
+    age_days: float | None
+    half_life_days: float | None
+
+
 class RobustnessOut(Interval):
     """How far the trace is above (or below) what the spec asks for."""
 
     spec: SpecRef
     failing_steps: list[int]
+    because: str = Field("", description="the reasons in one sentence")
+    blame: list[ReasonOut] = Field(default_factory=list, description="the heaviest first")
 
 
 class TargetOut(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chronofy_kg import __version__
-from chronofy_kg.cli.commands import ask, export, learn, load, specs, system
+from chronofy_kg.cli.commands import ask, export, fmt, learn, load, specs, system
 from chronofy_kg.cli.output import prepare_streams
 from chronofy_kg.cli.session import PROGRAM, AsJson, Data, Debug, Tenant, Uri, command, report
 
@@ -64,6 +64,7 @@ _COMMANDS: dict[str, Function] = {
     "verify": ask.verify,
     "explain": ask.explain,
     "check": specs.check,
+    "fmt": fmt.fmt,
     "cypher": system.cypher,
     "serve": system.serve,
     "demo": system.demo,

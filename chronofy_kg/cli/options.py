@@ -20,7 +20,9 @@ KnownAt = Annotated[
 SpecName = Annotated[
     str | None,
     typer.Option(
-        "--spec", metavar="NAME", help="Stored spec to judge by: PACK, or PACK.SPEC of several; NAME@2 is version 2."
+        "--spec",
+        metavar="NAME",
+        help="Stored spec to judge by: PACK, or PACK.SPEC of several; NAME@2 is version 2.",
     ),
 ]
 Params = Annotated[

@@ -172,7 +172,9 @@ class _Checker:
         if node.level is not None:
             level = self._bound(node.level)
             if level is not None and (level.unit is not None or not 0 <= level.value <= 1):
-                self.report.error(node.level.span, "value", "a quantile lies within [0, 1]", hint="such as quantile(0.9)")
+                self.report.error(
+                    node.level.span, "value", "a quantile lies within [0, 1]", hint="such as quantile(0.9)"
+                )
         return Type("number", "plain" if node.function == "count" else types[0].dimension)
 
     def _recursive(self, node: Recursive, types: list[Type]) -> Type:

@@ -14,7 +14,18 @@ from chronofy_kg.spec.ast import Interval, Name, Number
 from chronofy_kg.spec.diagnostics import Span
 from chronofy_kg.spec.format import bound_text, interval_text, name_text, quoted
 
-__all__ = ["Atom", "Comparison", "Literal", "Premise", "Relation", "RuleDecl", "Term", "Text", "Variable", "atoms_of"]
+__all__ = [
+    "Atom",
+    "Comparison",
+    "Literal",
+    "Premise",
+    "Relation",
+    "RuleDecl",
+    "Term",
+    "Text",
+    "Variable",
+    "atoms_of",
+]
 
 _NOWHERE = Span(0, 0)
 
@@ -79,7 +90,9 @@ class Premise:
     def __str__(self) -> str:
         window = interval_text(self.interval)
         past = f"{self.operator}{window} " if self.operator else ""
-        return f"{'not ' if self.negated else ''}{past}{self.atom}{f' as {self.period}' if self.period else ''}"
+        return (
+            f"{'not ' if self.negated else ''}{past}{self.atom}{f' as {self.period}' if self.period else ''}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,11 @@ def _compare_kind(kind: str, old: SpecFile | None, new: SpecFile) -> Iterator[It
             yield ItemChange(kind, name, "added", None, text)
         elif known != decl:
             yield ItemChange(kind, name, "changed", declaration_text(known), text)
-        elif old is not None and isinstance(decl, SpecDecl | LabelDecl) and _meaning(old, name) != _meaning(new, name):
+        elif (
+            old is not None
+            and isinstance(decl, SpecDecl | LabelDecl)
+            and _meaning(old, name) != _meaning(new, name)
+        ):
             yield ItemChange(kind, name, "affected", text, text)
 
 
@@ -118,7 +122,10 @@ def _attributes(decl: FactTypeDecl) -> Iterator[str]:
         yield f"beta = {number_text(decl.beta_per_day)} / d"
     if decl.decay is not None:
         units = {"scale": " d", "rate": " / d"}
-        values = (f"{name} = {number_text(value)}{units.get(name, '')}" for name, value in decl.decay.arguments.items())
+        values = (
+            f"{name} = {number_text(value)}{units.get(name, '')}"
+            for name, value in decl.decay.arguments.items()
+        )
         yield f"decay = {decl.decay.family}({', '.join(values)})"
     if decl.fitted:
         yield "fitted"

@@ -14,10 +14,27 @@ from chronofy_kg.spec.ast import Name, Number
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
 from chronofy_kg.spec.clauses import RuleDecl, Text
 from chronofy_kg.spec.items import Argument, Attribute, Option, Range, Step
-from chronofy_kg.spec.model import Cardinality, DecayDecl, Evaluate, FactTypeDecl, Kind, OnFail, ParamDecl, SignalDecl
+from chronofy_kg.spec.model import (
+    Cardinality,
+    DecayDecl,
+    Evaluate,
+    FactTypeDecl,
+    Kind,
+    OnFail,
+    ParamDecl,
+    SignalDecl,
+)
 from chronofy_kg.spec.operators import Table
 
-__all__ = ["declare_facttype", "declare_param", "declare_rule", "declare_signals", "micros", "range_problem", "read_options"]
+__all__ = [
+    "declare_facttype",
+    "declare_param",
+    "declare_rule",
+    "declare_signals",
+    "micros",
+    "range_problem",
+    "read_options",
+]
 
 MICROS_PER_DAY = 86_400_000_000
 
@@ -97,7 +114,10 @@ def declare_facttype(parts: list[Any], report: Report, table: Table) -> FactType
         report.error(found["decay"][1], "name", "the rate is already given, by half_life or beta")
     if kind == "static" and beta:
         report.error(
-            found["beta_per_day" if "beta_per_day" in found else "decay"][1], "value", "a static fact does not decay", hint="leave the rate out"
+            found["beta_per_day" if "beta_per_day" in found else "decay"][1],
+            "value",
+            "a static fact does not decay",
+            hint="leave the rate out",
         )
     return FactTypeDecl(text, span=name.span, **{**values, "fitted": "fitted" in values})
 
@@ -177,7 +197,9 @@ def _decay(attribute: Attribute, report: Report, table: Table) -> tuple[str, Dec
     family, word = attribute.family, attribute.name.name
     shown = "decay = weibull(shape = 2, scale = 30 d)"
     if word != "decay":
-        report.error(attribute.name.span, "value", f"{word} is a number", hint=f"a family is given by {shown}")
+        report.error(
+            attribute.name.span, "value", f"{word} is a number", hint=f"a family is given by {shown}"
+        )
     elif family is None:
         report.error(attribute.name.span, "value", "decay needs a family", hint=f"such as {shown}")
     elif family.name.name not in _FAMILIES:
@@ -187,9 +209,13 @@ def _decay(attribute: Attribute, report: Report, table: Table) -> tuple[str, Dec
     else:
         wanted = _FAMILIES[family.name.name]
         values = {one.name.name: _argument(one, wanted, report, table) for one in family.arguments}
-        if values.keys() <= wanted.keys() and (values.keys() != wanted.keys() or len(values) < len(family.arguments)):
+        if values.keys() <= wanted.keys() and (
+            values.keys() != wanted.keys() or len(values) < len(family.arguments)
+        ):
             said = f"{family.name.name} takes {' and '.join(wanted)}, each once"
-            report.error(family.name.span, "arity", said, hint=f"such as {shown}" if "shape" in wanted else None)
+            report.error(
+                family.name.span, "arity", said, hint=f"such as {shown}" if "shape" in wanted else None
+            )
         numbers = {name: value for name, value in values.items() if value is not None}
         if numbers.keys() == wanted.keys() and len(values) == len(family.arguments):
             return "decay", DecayDecl(family.name.name, numbers)
@@ -205,7 +231,11 @@ def _argument(one: Argument, wanted: dict[str, _Argument], report: Report, table
     elif not 0 < value.value < math.inf:
         report.error(value.span, "value", f"{name} is greater than 0")
     elif bool(value.unit) != (kind == "time") or (one.per is not None and kind != "rate"):
-        example = {"time": "a time, such as 30 d", "number": "a plain number", "rate": "a rate, such as 0.1 / d"}[kind]
+        example = {
+            "time": "a time, such as 30 d",
+            "number": "a plain number",
+            "rate": "a rate, such as 0.1 / d",
+        }[kind]
         report.error(value.span, "unit", f"{name} is {example}")
     elif one.per is not None and one.per.text not in table.units:
         report.error(one.per.span, "unit", f"{one.per.text!r} is no unit of time", expected=list(table.units))
@@ -235,6 +265,7 @@ _VALUE_READERS: dict[str, Callable[[Attribute, Number, Report, Table], tuple[str
     "tolerance": _plain,
     "quality": _plain,
 }
+
 
 def declare_rule(parts: list[Any], report: Report) -> RuleDecl:
     """Return a rule from `name, Option, ..., Atom, Literal, ...`."""

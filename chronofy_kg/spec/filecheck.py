@@ -120,7 +120,9 @@ def _check_steps_under(
     """Check the bounds of one tree and return the step that is read in it, if there is one."""
     under: dict[int, Number | None] = {}
     for node in postorder(root):
-        found = [steps.get(node.name)] if isinstance(node, Name) else [under[id(one)] for one in node.children]
+        found = (
+            [steps.get(node.name)] if isinstance(node, Name) else [under[id(one)] for one in node.children]
+        )
         under[id(node)] = next((one for one in found if one is not None), None)
     for node in timed_nodes(root):
         step = under[id(node)]

@@ -137,7 +137,9 @@ class FormulaGrammar:
 
     def _window_inside(self, number: pp.ParserElement, formula: pp.ParserElement) -> pp.ParserElement:
         make = self.terminals
-        count = make.regex(r"[0-9]{1,9}(?![\w.])", "a whole number", lambda _, at, found: _Least(int(found[0].group())))
+        count = make.regex(
+            r"[0-9]{1,9}(?![\w.])", "a whole number", lambda _, at, found: _Least(int(found[0].group()))
+        )
         least = make.symbol(",").suppress() + make.word("least").suppress() + count
         return number + pp.Opt(make.word("where").suppress() + formula) + pp.Opt(least)
 
@@ -157,7 +159,11 @@ class FormulaGrammar:
             has_timed = any(one.interval for one in level.operators)
             timed = self._signs(level, name, interval=True) if has_timed else None
             return Prefix(
-                operand, self._signs(level, name, interval=False), build, timed, pp.Opt(interval_element(self.terminals))
+                operand,
+                self._signs(level, name, interval=False),
+                build,
+                timed,
+                pp.Opt(interval_element(self.terminals)),
             )
         timed_chain = any(one.interval for one in level.operators)
         interval = pp.Opt(interval_element(self.terminals)) if timed_chain else None

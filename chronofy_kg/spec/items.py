@@ -130,7 +130,9 @@ class ItemGrammar:
         per = make.symbol("/") + make.sign(make.free_word, "a unit")
         amount = number + pp.Opt(per)
         argument = make.name("an argument", dotted=False) + self._equals + amount
-        argument.set_parse_action(lambda found: Argument(found[0], found[2], found[4] if len(found) > 3 else None))
+        argument.set_parse_action(
+            lambda found: Argument(found[0], found[2], found[4] if len(found) > 3 else None)
+        )
         comma = make.symbol(",").suppress()
         family = make.name("a family of decay", dotted=False) + make.symbol("(")
         family += argument + pp.ZeroOrMore(comma + argument) + make.symbol(")")

@@ -75,10 +75,14 @@ def find_mistake(place: Place) -> str | None:
         )  # fmt: skip
         if not all(_matches(wanted, token, place.reserved) for wanted, token in tokens):
             continue
-        if (one.items and place.item not in one.items) or (one.expected and not one.expected & set(place.tried)):
+        if (one.items and place.item not in one.items) or (
+            one.expected and not one.expected & set(place.tried)
+        ):
             continue
         shown = place.found.text if len(place.found.text) <= 40 else place.found.text[:37] + "..."
-        return one.hint.replace("{found!r}", repr(shown)).replace("{found}", shown).replace("{item}", place.item)
+        return (
+            one.hint.replace("{found!r}", repr(shown)).replace("{found}", shown).replace("{item}", place.item)
+        )
     return None
 
 

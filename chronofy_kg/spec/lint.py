@@ -114,12 +114,16 @@ def _unused(file: SpecFile, draft: Draft) -> None:
     for name, span in named.items():
         if name not in used and not name.startswith("_"):
             what = "parameter" if name in file.params else "let"
-            report.warn(span, "unused", f"nothing uses the {what} {name}", hint=f"leave it out, or call it _{name}")
+            report.warn(
+                span, "unused", f"nothing uses the {what} {name}", hint=f"leave it out, or call it _{name}"
+            )
     owners = {name.partition(".")[0] for name in used}
     for alias, imported in file.imports.items():
         brings = imported.facttypes or imported.rules or imported.specs or imported.labels
         if alias not in owners and not brings:
-            report.warn(draft.import_spans[alias], "unused", f"nothing uses the import {alias}", hint="leave it out")
+            report.warn(
+                draft.import_spans[alias], "unused", f"nothing uses the import {alias}", hint="leave it out"
+            )
 
 
 def _precedence(root: Node, report: Report, table: Table) -> None:
@@ -130,7 +134,12 @@ def _precedence(root: Node, report: Report, table: Table) -> None:
             if why is not None and not is_plain(child, text):
                 shown = node_text(child)
                 shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-                report.warn(child.span, "precedence", f"{why}, here after ({shown})", hint="put it in brackets, or what was meant")
+                report.warn(
+                    child.span,
+                    "precedence",
+                    f"{why}, here after ({shown})",
+                    hint="put it in brackets, or what was meant",
+                )
 
 
 def _arrows(root: Node, report: Report) -> None:
@@ -250,7 +259,11 @@ class _Constants:
         return None
 
     def _why(self, node: Node) -> str:
-        if not isinstance(node, Logic) or node.operator not in ("and", "or") or len(node.operands) > _MOST_PAIRED:
+        if (
+            not isinstance(node, Logic)
+            or node.operator not in ("and", "or")
+            or len(node.operands) > _MOST_PAIRED
+        ):
             return ""
         operands = [substitute(one, self.values) for one in node.operands]
         for at, one in enumerate(operands):
@@ -271,7 +284,9 @@ class _Constants:
                 continue
             earlier = order[:at]
             one = next((it for it in earlier if self.refuter.never(root, Not(labels[it]))), None)
-            if one is None and not (earlier and self.refuter.never(root, *(Not(labels[it]) for it in earlier))):
+            if one is None and not (
+                earlier and self.refuter.never(root, *(Not(labels[it]) for it in earlier))
+            ):
                 continue
             by = f"{one}, which comes first, holds" if one else f"one of {', '.join(earlier)} holds"
             self.report.warn(

@@ -149,7 +149,11 @@ def _hint(
     if known is not None:
         return known
     at = scan.index_at(token.start)
-    if token.text == ")" and not any(one.close == token.start for one in groups) and not _opener(scan, at, start):
+    if (
+        token.text == ")"
+        and not any(one.close == token.start for one in groups)
+        and not _opener(scan, at, start)
+    ):
         return "this bracket closes nothing"
     if token.kind == "word":
         words = {one.strip("'") for one in failure.tried if one.startswith("'")} | set(table.items)
@@ -157,13 +161,21 @@ def _hint(
             words |= table.operator_words
         if "a relation" in failure.tried:
             words |= set(table.relations)
-        meant = table.synonyms.get(token.text) or did_you_mean(token.text, (word for word in words if len(word) > 1))
+        meant = table.synonyms.get(token.text) or did_you_mean(
+            token.text, (word for word in words if len(word) > 1)
+        )
         return f"did you mean {meant}?" if meant and meant in words else None
     return None
 
 
 def _place(
-    token: Token, before: Token | None, failure: Failure, expected: list[str], scan: Scan, table: Table, start: int
+    token: Token,
+    before: Token | None,
+    failure: Failure,
+    expected: list[str],
+    scan: Scan,
+    table: Table,
+    start: int,
 ) -> Place:
     at = scan.index_at(token.start)
     after = scan.tokens[at + 1] if at + 1 < len(scan.tokens) else None

@@ -13,7 +13,17 @@ from chronofy_kg.errors import TimeFormatError
 from chronofy_kg.facts.time import parse_period
 from chronofy_kg.spec.ast import Name, Number
 from chronofy_kg.spec.check import UNKNOWN, Scope, check_interval
-from chronofy_kg.spec.clauses import Atom, Comparison, Premise, Relation, RuleDecl, Term, Text, Variable, atoms_of
+from chronofy_kg.spec.clauses import (
+    Atom,
+    Comparison,
+    Premise,
+    Relation,
+    RuleDecl,
+    Term,
+    Text,
+    Variable,
+    atoms_of,
+)
 from chronofy_kg.spec.diagnostics import Report, did_you_mean
 from chronofy_kg.spec.operators import Table
 
@@ -92,7 +102,10 @@ class _RuleChecker:
 
     def _param(self, term: Name) -> None:
         known = self.scope.types.get(term.name)
-        if term.name in self.scope.params or UNKNOWN in (known, self.scope.types.get(term.name.partition(".")[0])):
+        if term.name in self.scope.params or UNKNOWN in (
+            known,
+            self.scope.types.get(term.name.partition(".")[0]),
+        ):
             return
         meant = did_you_mean(term.name, self.scope.params)
         hint = f"did you mean {meant}?" if meant else f'a variable is ?{term.name}, a text "{term.name}"'
@@ -116,7 +129,12 @@ class _RuleChecker:
         check_interval(premise.interval, self.scope, self.report, self.table)
         for bound in (premise.interval.low, premise.interval.high):
             number = self.scope.params.get(bound.name) if isinstance(bound, Name) else bound
-            if number is not None and not number.unit and number.value - number.value == 0 and number.value > 0:
+            if (
+                number is not None
+                and not number.unit
+                and number.value - number.value == 0
+                and number.value > 0
+            ):
                 self.report.error(
                     bound.span, "unit", "a window over facts is a time", expected=list(self.table.units),
                     hint="give it a unit, such as 30 d",

@@ -146,7 +146,9 @@ class Refuter:
         self._spend(len(literals))
         if _empty([one for one in literals if isinstance(one, Compare)]):
             return True
-        return any(one.operand in literals for one in literals if isinstance(one, Not)) or self._over_time(literals)
+        return any(one.operand in literals for one in literals if isinstance(one, Not)) or self._over_time(
+            literals
+        )
 
     def _with_now(self, clause: Clause) -> list[Node]:
         """The literals, and those that must hold now because an operator asks for them over a window from now."""
@@ -193,7 +195,9 @@ def _asked(node: Node) -> tuple[str, _Reach, Node] | None:
         case Pair("U" | "S", _, right, interval):
             # The right side of core operators may hold a negation, which is no normal form: leave it alone.
             plain = isinstance(right, Compare | Boolean)
-            return (("future" if node.operator == "U" else "past"), _reach(interval), right) if plain else None
+            return (
+                (("future" if node.operator == "U" else "past"), _reach(interval), right) if plain else None
+            )
         case Step("X" | "Y", operand):
             return node.operator, _UNKNOWN, operand
         case _:
@@ -295,7 +299,9 @@ def _linear(compare: Compare) -> tuple[tuple[tuple[Node, float], ...], float] | 
     """left - right as a sum of factor times part, and a constant; None: not finite."""
     total: dict[Node, float] = {}
     constant = _gather(compare.left, 1.0, total) + _gather(compare.right, -1.0, total)
-    parts = tuple(sorted(((node, factor) for node, factor in total.items() if factor), key=lambda one: repr(one[0])))
+    parts = tuple(
+        sorted(((node, factor) for node, factor in total.items() if factor), key=lambda one: repr(one[0]))
+    )
     values = [constant, *(factor for _, factor in parts)]
     return (parts, constant) if all(map(math.isfinite, values)) else None
 

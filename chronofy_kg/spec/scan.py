@@ -146,7 +146,9 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 def _report_turning(found: re.Match[str], kind: str, report: Report) -> None:
     code = f"U+{ord(found.group()):04X}"
-    escape = f"in a text in quotes write it as \\u{ord(found.group()):04x}" if kind == "string" else "leave it out"
+    escape = (
+        f"in a text in quotes write it as \\u{ord(found.group()):04x}" if kind == "string" else "leave it out"
+    )
     message = f"{code} changes the order in which this text is shown"
     report.error(Span(found.start(), found.end()), "lex", message, hint=escape)
 

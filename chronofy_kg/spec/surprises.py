@@ -7,7 +7,7 @@ formulas that binds tighter than `and`, and `and`, `xor`, `or` next to one anoth
 
 from __future__ import annotations
 
-from chronofy_kg.spec.ast import Boolean, Logic, Name, Node, Not, Pair, Step, Temporal
+from chronofy_kg.spec.ast import Boolean, Compare, Logic, Name, Node, Not, Pair, Step, Temporal
 
 __all__ = ["is_bracketed", "is_plain", "surprise"]
 
@@ -22,6 +22,8 @@ def surprise(parent: Node, at: int, child: Node) -> str | None:
     >>> surprise(root, 1, root.children[1]) is None
     True
     """
+    if _is_chain(child):
+        return None
     match parent, child:
         case Logic(operator, operands), Temporal() | Step() if at < len(operands) - 1 and not _single(child):
             return f"{child.operator} ends before {_WORDS.get(operator, operator)}"
@@ -54,6 +56,14 @@ def is_plain(node: Node, text: str) -> bool:
     if isinstance(node, Temporal | Step | Not) and is_bracketed(node.operand, text):
         return True
     return is_bracketed(node, text)
+
+
+def _is_chain(node: Node) -> bool:
+    """Whether a conjunction is written as a chain of comparisons, such as 0 <= x <= 1."""
+    if not isinstance(node, Logic) or node.operator != "and":
+        return False
+    pairs = zip(node.operands, node.operands[1:], strict=False)
+    return all(isinstance(a, Compare) and isinstance(b, Compare) and a.right is b.left for a, b in pairs)
 
 
 def is_bracketed(node: Node, text: str) -> bool:

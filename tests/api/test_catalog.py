@@ -115,7 +115,7 @@ def test_a_dry_run_says_what_would_change_and_writes_nothing(
     assert first["verdicts"][0]["before"] is None
     assert "cat_dry" not in client.get("/v1/specs").text
     client.put(url, json={"text": old})
-    new = old.replace("= 0\n", "= 1\n") + 'facttype cat_dry: numeric, half_life = 1 s\n'
+    new = old.replace("= 0\n", "= 1\n") + "facttype cat_dry: numeric, half_life = 1 s\n"
     found = client.put(url, json={"text": new}, params={"dry_run": "true"}).json()
     assert (found["version"], found["against"], found["facttypes"]) == (2, 1, ["cat_dry"])
     assert [(one["name"], one["change"]) for one in found["items"]] == [
@@ -128,7 +128,9 @@ def test_a_dry_run_says_what_would_change_and_writes_nothing(
     assert verdicts["before"]["supported"] > 0
     assert verdicts["changed"] == verdicts["before"]["supported"]
     assert client.get("/v1/fact-types/cat_dry").json()["declared"] is False
-    assert [one["version"] for one in client.get("/v1/specs").json()["items"] if one["name"] == "cat_dry"] == [1]
+    assert [
+        one["version"] for one in client.get("/v1/specs").json()["items"] if one["name"] == "cat_dry"
+    ] == [1]
     same = client.put(url, json={"text": old}, params={"dry_run": "true"}).json()
     assert (same["same"], same["version"], same["items"]) == (True, 1, [])
     bad = client.put(url, json={"text": "spec a: G"}, params={"dry_run": "true"})

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.formulas import grid_of, past_reach, random_formula, random_signals, text_of
+from support.formulas import (
+    grid_of,
+    past_reach,
+    random_formula,
+    random_recursion,
+    random_signals,
+    random_with_statistics,
+    text_of,
+)
 from support.semantics import Definition, Future
 
 from chronofy_kg.spec import Trace, parse_formula, robustness
@@ -112,3 +120,89 @@ def test_batches():
         batch = Trace({name: np.array([one[name] for one in signals]) for name in "xy"})
         found = robustness(parse_formula(text_of(tree)), batch).values.tolist()
         assert found == [Definition(one).values(tree) for one in signals], text_of(tree)
+
+
+def near(found, expected):
+    return np.allclose(found, np.array(expected), rtol=1e-9, atol=1e-9)
+
+
+def check(tree, signals, *, exact=True):
+    """Everything a result says of uniform samples, against the definitions."""
+    text = text_of(tree)
+    found = robustness(parse_formula(text), Trace(signals))
+    expected = Definition(signals).values(tree)
+    assert near(found.values, expected), text
+    bounds = Future(signals, past_reach(tree) + 20).bounds(tree)
+    if exact:
+        assert near(found.lower, [low for low, _ in bounds]), text
+        assert near(found.upper, [high for _, high in bounds]), text
+    assert (found.lower <= np.array([low for low, _ in bounds]) + 1e-9).all(), text
+    assert (found.upper >= np.array([high for _, high in bounds]) - 1e-9).all(), text
+    others = [
+        Definition(signals, empty=0.0),
+        Definition(signals, missing=1.0),
+        Definition(signals, missing=-1.0),
+    ]
+    empty, better, worse = (one.values(tree) for one in others)
+    vacuous = [
+        (abs(value) == np.inf and value != empty[t]) or (value == 0 and (better[t] != 0 or worse[t] != 0))
+        for t, value in enumerate(expected)
+    ]
+    near_zero = np.abs(np.array(expected)) < 1e-9
+    assert (found.vacuous == vacuous)[~near_zero | (np.array(expected) == found.values)].all(), text
+
+
+def test_statistics_over_windows():
+    draw = random.Random(15)
+    for _ in range(COUNT):
+        tree = random_with_statistics(draw, draw.randint(0, 3))
+        check(tree, random_signals(draw, draw.choice(LONGEST)))
+
+
+def test_statistics_at_any_instants():
+    draw = random.Random(16)
+    for _ in range(COUNT):
+        tree = random_with_statistics(draw, draw.randint(0, 3))
+        n = draw.choice(LONGEST)
+        signals, times = random_signals(draw, n), instants(draw, n)
+        found = robustness(parse_formula(text_of(tree)), Trace(signals, times=times, sampling="pointwise"))
+        assert near(found.values, Definition(signals, times).values(tree)), text_of(tree)
+
+
+def with_recursion(draw):
+    tree = random_recursion(draw)
+    if tree["args"][0]["op"] == "+":
+        tree = {"op": ">", "args": [tree, {"op": "const", "args": [], "value": 1.0}]}
+    kind = draw.choice(["plain", "F", "G", "H", "not"])
+    if kind == "plain":
+        return tree
+    low = draw.randint(0, 2)
+    return {"op": kind, "args": [tree], "interval": [low, low + draw.randint(0, 4)]}
+
+
+def unbounded(tree):
+    return (tree["op"] in "GFURW" and (tree.get("interval") or [0, None])[1] is None) or any(
+        unbounded(one) for one in tree["args"]
+    )
+
+
+def test_lets_that_refer_to_their_own_past():
+    draw = random.Random(17)
+    for _ in range(COUNT):
+        tree = with_recursion(draw)
+        check(tree, random_signals(draw, draw.choice(LONGEST)), exact=not unbounded(tree))
+
+
+def test_recursion_at_any_instants_and_in_batches():
+    draw = random.Random(18)
+    for _ in range(COUNT):
+        tree = with_recursion(draw)
+        n, rows = draw.choice(LONGEST), 2
+        times = instants(draw, n)
+        signals = [random_signals(draw, n) for _ in range(rows)]
+        batch = {name: np.array([one[name] for one in signals]) for name in "xy"}
+        formula = parse_formula(text_of(tree))
+        found = robustness(formula, Trace(batch, times=times, sampling="pointwise")).values
+        assert near(found, [Definition(one, times).values(tree) for one in signals]), text_of(tree)
+        found = robustness(formula, Trace(batch)).values
+        assert near(found, [Definition(one).values(tree) for one in signals]), text_of(tree)

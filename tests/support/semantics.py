@@ -14,6 +14,7 @@ INF = math.inf
 PAST = {"H", "O", "S", "T", "prev", "wprev"}
 UNARY = {"G": (min, INF), "H": (min, INF), "F": (max, -INF), "O": (max, -INF)}
 NUMBERS = {"+", "-", "*", "/", "neg", "abs", "exp", "sqrt", "ln", "pow", "min", "max", "var", "const"}
+NOTHING = (None, None)
 AGGREGATES = {"mean", "median", "std", "sum", "count", "lowest", "highest", "quantile"}
 
 
@@ -68,10 +69,11 @@ class Definition:
         signals: lists of n numbers.
         times: the instants of the samples; None: 0, 1, 2, ...
         empty: the value that an empty window gives in place of an infinite one.
+        missing: the margin of a comparison of which a side has no value.
     """
 
-    def __init__(self, signals, times=None, empty=None):
-        self.signals, self.empty = signals, empty
+    def __init__(self, signals, times=None, empty=None, missing=0.0):
+        self.signals, self.empty, self.missing, self.lets = signals, empty, missing, {}
         self.n = len(next(iter(signals.values())))
         self.times = list(range(self.n)) if times is None else list(times)
         self.known = {}
@@ -97,16 +99,24 @@ class Definition:
 
     def _at(self, tree, t):
         op, args = tree["op"], tree.get("args", [])
+        if op == "let":
+            self.lets[tree["name"]] = args[0]
+            return self.at(args[0], t)
         if op == "var":
-            return self.signals[tree["name"]][t]
+            name = tree["name"]
+            return self.at(self.lets[name], t) if name in self.lets else self.signals[name][t]
+        if op in AGGREGATES:
+            return self._statistic(tree, t)
         if op == "const":
             return tree["value"]
         if op in ("true", "false"):
             return INF if op == "true" else -INF
         if op in NUMBERS:
-            return calculate(op, [self.at(one, t) for one in args])
+            values = [self.at(one, t) for one in args]
+            return None if None in values else calculate(op, values)
         if op in (">=", ">", "<=", "<", "==", "!="):
-            return compare(op, self.at(args[0], t), self.at(args[1], t))
+            values = [self.at(one, t) for one in args]
+            return self.missing if None in values else compare(op, *values)
         if op in ("not", "and", "or", "xor", "implies", "iff"):
             return boolean(op, [self.at(one, t) for one in args])
         if op in ("next", "wnext", "prev", "wprev"):
@@ -120,6 +130,17 @@ class Definition:
             held = [self.at(args[0], u) for u in self.inside(interval, t, op in PAST)]
             return pick(held) if held else self.nothing(end)
         return self._pair(op, args, interval, t)
+
+    def _statistic(self, tree, t):
+        value, *where = tree["args"]
+        counted = []
+        for u in self.inside(tree["interval"], t, True):
+            number = self.at(value, u)
+            if number is not None and (not where or self.at(where[0], u) > 0):
+                counted.append(number)
+        if tree.get("least") is not None and len(counted) < tree["least"]:
+            return None
+        return aggregate(tree["op"], counted, tree.get("by"))
 
     def _pair(self, op, args, interval, t):
         sign = -1 if op in "RT" else 1
@@ -159,7 +180,7 @@ class Future:
     """
 
     def __init__(self, signals, settled):
-        self.signals, self.settled = signals, settled
+        self.signals, self.settled, self.lets = signals, settled, {}
         self.n = len(next(iter(signals.values())))
         self.known = {}
 
@@ -188,24 +209,51 @@ class Future:
 
     def _at(self, tree, t):
         op, args = tree["op"], tree.get("args", [])
+        if op == "let":
+            self.lets[tree["name"]] = args[0]
+            return self.at(args[0], t)
+        if op == "var" and tree["name"] in self.lets:
+            return self.at(self.lets[tree["name"]], t)
         if op == "var":
             return (self.signals[tree["name"]][t],) * 2 if t < self.n else (-INF, INF)
+        if op in AGGREGATES:
+            return self._statistic(tree, t)
         if op == "const":
             return (tree["value"],) * 2
         if op in ("true", "false"):
             return ((INF if op == "true" else -INF),) * 2
         if op in NUMBERS:
-            return number_range(op, [self.at(one, t) for one in args])
+            ranges = [self.at(one, t) for one in args]
+            return NOTHING if NOTHING in ranges else number_range(op, ranges)
         if op in (">=", ">", "<=", "<", "==", "!="):
-            (a, b), (c, d) = self.at(args[0], t), self.at(args[1], t)
-            if t < self.n:
-                return (compare(op, a, c),) * 2
-            return margin_range(op, (a, b), (c, d))
+            left, right = self.at(args[0], t), self.at(args[1], t)
+            if NOTHING in (left, right):
+                return margin_range(op, (-INF, INF), (-INF, INF))
+            if left[0] == left[1] and right[0] == right[1]:
+                return (compare(op, left[0], right[0]),) * 2
+            return margin_range(op, left, right)
         if op in ("next", "wnext", "prev", "wprev"):
             if op in PAST and t == 0:
                 return ((INF if op[0] == "w" else -INF),) * 2
             return self.at(args[0], t - 1 if op in PAST else t + 1)
         return self._formula(op, args, tree.get("interval"), t)
+
+    def _statistic(self, tree, t):
+        value, *where = tree["args"]
+        counted, unsure = [], False
+        for u in self.behind(tree["interval"], t):
+            number = self.at(value, u)
+            holds = self.at(where[0], u) if where else (INF, INF)
+            if number == NOTHING or holds[1] <= 0:
+                continue
+            unsure = unsure or holds[0] <= 0 or number[0] != number[1]
+            counted.append(number[0])
+        if unsure:
+            return (0.0 if tree["op"] in ("count", "std") else -INF), INF
+        if tree.get("least") is not None and len(counted) < tree["least"]:
+            return NOTHING
+        found = aggregate(tree["op"], counted, tree.get("by"))
+        return NOTHING if found is None else (found, found)
 
     def _formula(self, op, args, interval, t):
         if op in ("not", "and", "or", "xor", "implies", "iff"):

@@ -17,7 +17,7 @@ from chronofy_kg.errors import FileEncodingError, QueryError, SpecError
 if TYPE_CHECKING:
     from chronofy_kg.kb import SpecDryRun, SpecVersion
 
-__all__ = ["check", "specs_dry_run", "specs_list", "specs_put", "specs_show"]
+__all__ = ["check", "read_spec", "specs_dry_run", "specs_list", "specs_put", "specs_show"]
 
 
 def check(
@@ -62,7 +62,7 @@ def specs_put(
 
     It becomes the next version; the fact types that it declares come into force.
     """
-    text = _read(file)
+    text = read_spec(file)
     with session.knowledge_base() as kb, _errors_placed(name, file):
         stored = kb.put_spec(name, text, author or _login())
     if session.as_json:
@@ -84,7 +84,7 @@ def specs_dry_run(
     Nothing is written. Items are compared with the newest stored version; each fact that holds now is judged by the
     specs of both.
     """
-    text = _read(file)
+    text = read_spec(file)
     with session.knowledge_base() as kb, _errors_placed(name, file):
         found = kb.dry_run_spec(name, text)
     if session.as_json:
@@ -112,7 +112,14 @@ def specs_list(
         from chronofy_kg.cli.render import render_rows
 
         rows = [
-            [s.name, s.version, len(s.text.splitlines()), s.hash[:12], s.author or "", s.to_dict()["recorded_at"] or ""]
+            [
+                s.name,
+                s.version,
+                len(s.text.splitlines()),
+                s.hash[:12],
+                s.author or "",
+                s.to_dict()["recorded_at"] or "",
+            ]
             for s in shown
         ]
         render_rows(session.output.results, ["name", "version", "lines", "hash", "author", "stored"], rows)
@@ -174,7 +181,9 @@ def _dry_run_lines(found: SpecDryRun) -> Iterator[str]:
     if found.verdicts:
         yield f"verdicts of the {_count(found.facts, 'fact')} that hold now (supported / boundary / reacquire):"
     for one in found.verdicts:
-        before, after = ("none" if c is None else " / ".join(map(str, c.values())) for c in (one.before, one.after))
+        before, after = (
+            "none" if c is None else " / ".join(map(str, c.values())) for c in (one.before, one.after)
+        )
         changed = "" if one.changed is None else f", {one.changed} would change"
         yield f"  {one.spec}: {before} -> {after}{changed}"
     yield from map(str, found.warnings)
@@ -186,7 +195,8 @@ def _as_json(spec: SpecVersion) -> dict[str, Any]:
     return shown
 
 
-def _read(file: Path) -> str:
+def read_spec(file: Path) -> str:
+    """Return the text of a spec file; other encodings than UTF-8 are refused with the byte."""
     try:
         return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
@@ -232,10 +242,10 @@ def _check_file(file: Path, strict: bool) -> _Checked:
     name = str(file)
 
     def load(path: str) -> str:
-        return _read(file.parent / path)
+        return read_spec(file.parent / path)
 
     try:
-        text = _read(file)
+        text = read_spec(file)
         found = check_spec(text, name, loader=load)
     except FileEncodingError as error:
         problem: dict[str, object] = {

@@ -36,7 +36,9 @@ def limit_memory():
 def run(kind, expression):
     argv = [sys.executable, "-c", RUN, kind, expression]
     environment = {"OPENBLAS_NUM_THREADS": "1", "PATH": ""}
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, preexec_fn=limit_memory, env=environment)
+    done = subprocess.run(
+        argv, capture_output=True, text=True, timeout=120, preexec_fn=limit_memory, env=environment
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     errors, took, most = json.loads(done.stdout)
     assert took < 2
@@ -122,7 +124,9 @@ def test_characters_that_turn_the_text_round_are_refused_everywhere(character):
     assert list(parse_spec(escaped).facttypes) == [f"a{character}b"]
 
 
-@pytest.mark.parametrize("character", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u00a0", "\x00", "\x1b"])
+@pytest.mark.parametrize(
+    "character", ["\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u00a0", "\x00", "\x1b"]
+)
 def test_characters_without_width_stand_in_no_name(character):
     assert place_of(f"spec ab{character}c: x > 0") == (1, 8, "lex")
     (found,) = [one for one in check_spec(f"spec ab{character}c: x > 0") if one.code == "lex"]

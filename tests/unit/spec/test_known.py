@@ -26,7 +26,18 @@ def test_each_example_is_placed_and_gets_its_hint(row):
 def test_the_hints_are_short_and_the_words_of_the_conditions_exist():
     for row in DATA["mistakes"]:
         assert len(row["hint"]) <= 110
-        assert set(row) <= {"found", "before", "next", "expected", "items", "opener", "hint", "level", "example", "at"}
+        assert set(row) <= {
+            "found",
+            "before",
+            "next",
+            "expected",
+            "items",
+            "opener",
+            "hint",
+            "level",
+            "example",
+            "at",
+        }
         assert set(row.get("items", ())) <= set(table().items)
 
 

@@ -117,8 +117,26 @@ def random_formula(draw, depth):
         return f"{left} {draw.choice(['>', '<', '>=', '<=', '!=', '=='])} {draw.randint(-2, 2)}"
     inner = [f"({random_formula(draw, depth - 1)})" for _ in range(2)]
     form = draw.choice(
-        ["{} and {}", "{} or {}", "{} -> {}", "not {}", "G[{a},{b}] {}", "F[{a},{b}] {}", "H[{a},{b}] {}", "O {}"]
-        + ["X {}", "wnext {}", "prev {}", "{} U[{a},{b}] {}", "{} xor {}", "{} <-> {}", "{} S {}", "{} W[{a},{b}] {}"]
+        [
+            "{} and {}",
+            "{} or {}",
+            "{} -> {}",
+            "not {}",
+            "G[{a},{b}] {}",
+            "F[{a},{b}] {}",
+            "H[{a},{b}] {}",
+            "O {}",
+        ]
+        + [
+            "X {}",
+            "wnext {}",
+            "prev {}",
+            "{} U[{a},{b}] {}",
+            "{} xor {}",
+            "{} <-> {}",
+            "{} S {}",
+            "{} W[{a},{b}] {}",
+        ]
     )
     a = draw.randint(0, 2)
     return form.format(*inner, a=a, b=a + draw.randint(0, 2))
@@ -127,7 +145,9 @@ def random_formula(draw, depth):
 def test_what_is_said_to_hold_never_or_always_does_so_on_random_traces():
     """Soundness: no trace gives a refuted formula a robustness above 0, nor a certain one one below 0."""
     draw, rng = random.Random(5), np.random.default_rng(5)
-    traces = [Trace({name: rng.integers(-3, 4, n) / 2 for name in "xy"}) for n in (1, 2, 6, 12) for _ in range(3)]
+    traces = [
+        Trace({name: rng.integers(-3, 4, n) / 2 for name in "xy"}) for n in (1, 2, 6, 12) for _ in range(3)
+    ]
     refuted = certain = 0
     for _ in range(800):
         formula = parse_formula(random_formula(draw, draw.randint(1, 3)))
