@@ -1,8 +1,8 @@
 """What storing a spec file would change, with nothing written: items, and verdicts of the facts in force.
 
-Every fact that holds now is judged as a query judges a single statement, by each spec that can judge one, before
-and after: the fact types that the file declares count in the second. Parameters are at their defaults; the filter
-tau plays no part.
+Every fact that holds now is judged as a query judges a single statement, by each spec that can judge one,
+before and after: the fact types that the file declares count in the second. Parameters are at their defaults;
+the filter tau plays no part.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class VerdictChange:
     Args:
         spec: its name.
         before, after: how many facts get each verdict; None where the file has no such spec.
-        changed: how many get another verdict; None where the facts themselves would be others, because a declared
-            cardinality changes, or where there is nothing to compare.
+        changed: how many get another verdict; None where the facts themselves would be others, because a
+            declared cardinality changes, or where there is nothing to compare.
     """
 
     spec: str

@@ -39,7 +39,7 @@ class SpecChoice:
 
 @dataclass(frozen=True, slots=True)
 class SpecVersion:
-    """One version of a stored spec file: its text, the SHA-256 of that, who put it, and when (microseconds)."""
+    """One version of a stored spec file: text, SHA-256 of that, who put it, and when (microseconds)."""
 
     name: str
     version: int
@@ -147,7 +147,7 @@ class SpecShelf:
 
 
 def _refuse_families(file: SpecFile) -> None:
-    """The store decays facts exponentially; a file that asks for more must not be taken for one that does not."""
+    """The store decays facts exponentially: a file that asks for more is refused, not misread."""
     report = Report(file.source)
     for one in file.facttypes.values():
         if one.decay is not None:

@@ -313,7 +313,7 @@ class VerdictCounts(BaseModel):
 
 
 class SpecVerdictChange(BaseModel):
-    """How one spec judges the facts that hold now; changed: how many get another verdict, null if not comparable."""
+    """How one spec judges the facts that hold now; changed: null if not comparable."""
 
     spec: str
     before: VerdictCounts | None

@@ -68,7 +68,7 @@ def spec_name(text: str) -> tuple[str, int | None]:
     (('security.triage', 2), ('security', None))
     """
     name, at, version = text.partition("@")
-    if at and not (version.isascii() and version.isdigit() and 0 < int(version[:9]) and len(version) < 10):
+    if at and not (version.isascii() and version.isdigit() and int(version[:9]) > 0 and len(version) < 10):
         raise typer.BadParameter(f"{version!r} is no version; write NAME@2", param_hint="--spec")
     return name, int(version) if at else None
 

@@ -1,8 +1,8 @@
 """The spec language: text to checked formulas, their robustness over traces, and what is to blame for it.
 
-Reading: `parse_spec`, `parse_formula`; `check_spec` gives errors and warnings. Meaning: `robustness`, `explain` over
-a `Trace`, `Monitor` for samples that come one at a time. The reference of the language is `grammar/README.md`.
-Stored specs and the answers judged by them are in `store` and `answer`.
+Reading: `parse_spec`, `parse_formula`; `check_spec` gives errors and warnings. Meaning: `robustness`,
+`explain` over a `Trace`, `Monitor` for samples that come one at a time. The reference of the language is
+`grammar/README.md`. Stored specs and the answers judged by them are in `store` and `answer`.
 """
 
 from __future__ import annotations

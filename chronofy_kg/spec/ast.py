@@ -241,9 +241,9 @@ class Window(Node):
 class Recursive(Node):
     """A let that refers to its own past, put in: within `body`, `Name(name)` is this node's earlier value.
 
-    `name` is that of the let (`alias.name` where it was imported), so it is no signal. Every reference lies under
-    a strictly past operator and under no future one, so values can be computed from the first sample on. The
-    whole is a number if its body is one, else a formula. It is printed as `(let name = body)`.
+    `name` is that of the let (`alias.name` where it was imported), so it is no signal. Every reference lies
+    under a strictly past operator and under no future one, so values can be computed from the first sample
+    on. The whole is a number if its body is one, else a formula. It is printed as `(let name = body)`.
     """
 
     name: str

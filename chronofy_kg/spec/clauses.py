@@ -1,7 +1,7 @@
 """The tree of a rule: `head <- literal, literal, ...` over facts and their periods.
 
-Frozen nodes with their places, which are no part of equality. The grammar is in `rulegrammar`, what must hold in
-`rulecheck`; the engine that runs rules is in the package `rules`.
+Frozen nodes with their places, which are no part of equality. The grammar is in `rulegrammar`, what must hold
+in `rulecheck`; the engine that runs rules is in the package `rules`.
 """
 
 from __future__ import annotations
@@ -126,7 +126,8 @@ Literal: TypeAlias = Premise | Comparison | Relation
 
 @dataclass(frozen=True, slots=True)
 class RuleDecl:
-    """A rule: its head holds over the intersection of the periods of its body, as sure as the least sure part.
+    """A rule: its head holds over the intersection of the periods of its body, as sure as the least sure
+    part.
 
     `weight` in (0, 1] scales that confidence.
     """

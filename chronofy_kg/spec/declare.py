@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
 from chronofy_kg.spec.ast import Name, Number
-from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
 from chronofy_kg.spec.clauses import RuleDecl, Text
+from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
 from chronofy_kg.spec.items import Argument, Attribute, Option, Range, Step
 from chronofy_kg.spec.model import (
     Cardinality,

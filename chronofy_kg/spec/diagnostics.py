@@ -1,8 +1,9 @@
 """What is wrong with a spec text, and where: `Diagnostic`, and the `Report` that gathers them.
 
-A diagnostic has a severity, a place (1-based, in characters), a code, a message, what was expected in the user's
-words and at most one hint. Warnings never make a text invalid. All errors of a text are gathered and raised as one `SpecError`. Which errors there are
-is decided in `grammar`, `parse` and `check`; this module only places, words and raises them.
+A diagnostic has a severity, a place (1-based, in characters), a code, a message, what was expected in the
+user's words and at most one hint. Warnings never make a text invalid. All errors of a text are gathered and
+raised as one `SpecError`. Which errors there are is decided in `grammar`, `parse` and `check`; this module
+only places, words and raises them.
 """
 
 from __future__ import annotations
@@ -57,8 +58,8 @@ class Diagnostic:
         column: 1-based character in the line.
         end_column: the character just after the token, on the same line.
         code: `lex`, `syntax`, `limit`, or the semantic `name`, `type`, `interval`, `unit`, `arity`, `value`,
-            `import`, `safety`, `cycle`; of warnings `unused`, `precedence`, `constant`, `shadowed`, `boundary`,
-            `unit`.
+            `import`, `safety`, `cycle`; of warnings `unused`, `precedence`, `constant`, `shadowed`,
+            `boundary`, `unit`.
         message: what is wrong.
         expected: what could have stood there, in the user's words.
         hint: what to do about it, or None.

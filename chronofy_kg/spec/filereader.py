@@ -1,7 +1,7 @@
 """Reads one spec file: each of its items to a declaration, its imports by another `FileReader`.
 
-Where items start and end is decided in `splitter`; what was read is checked in `filecheck`, and looked through for
-warnings in `lint`.
+Where items start and end is decided in `splitter`; what was read is checked in `filecheck`, and looked
+through for warnings in `lint`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ Loader = Callable[[str], str]
 
 @dataclass(slots=True)
 class Budget:
-    """What a file and all its imports share: the words and signs that may still be read, and the files read so far.
+    """What a file and all its imports share: the words and signs that may still be read, and the files read
+    so far.
 
     Each file is read once, however many ways lead to it.
     """

@@ -86,19 +86,14 @@ def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[
         return text if rank >= least else f"({text})"
 
     match node:
-        case Number(value, unit):
-            return quantity_text(value, unit), atom
-        case Name(name):
-            return name, atom
+        case Number() | Name():
+            return bound_text(node), atom
         case Boolean(value):
             return ("true" if value else "false"), atom
         case Call(function, arguments):
             return f"{function}({', '.join(operand(one, 0) for one in arguments)})", atom
-        case Window(function, interval, value, where, least, level):
-            named = f"{function}({bound_text(level)})" if level is not None else function
-            inside = operand(value, 0) + (f" where {operand(where, 0)}" if where is not None else "")
-            inside += f", least {least}" if least is not None else ""
-            return f"{named}{interval_text(interval)}({inside})", atom
+        case Window():
+            return _window(node, texts), atom
         case Recursive(name, body):
             return f"(let {name} = {operand(body, 0)})", atom
         case Arithmetic(operators, operands):
@@ -120,6 +115,13 @@ def _text(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[
             return f"{operand(left, rank + 1)} {sign} {operand(right, rank + 1)}", rank
         case _:
             return _prefixed(node, texts, words)
+
+
+def _window(node: Window, texts: dict[int, tuple[str, int]]) -> str:
+    level = f"({bound_text(node.level)})" if node.level is not None else ""
+    where = f" where {texts[id(node.where)][0]}" if node.where is not None else ""
+    least = f", least {node.least}" if node.least is not None else ""
+    return f"{node.function}{level}{interval_text(node.interval)}({texts[id(node.value)][0]}{where}{least})"
 
 
 def _prefixed(node: Node, texts: dict[int, tuple[str, int]], words: Table) -> tuple[str, int]:

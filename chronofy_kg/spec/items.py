@@ -37,7 +37,7 @@ class Family(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """One attribute of a fact type: a word, or a word with a quantity, a number per unit, or a family of decay."""
+    """One attribute of a fact type: a word, perhaps with a quantity, a rate, or a family of decay."""
 
     name: Name
     value: Number | None = None

@@ -1,4 +1,4 @@
-"""Known mistakes, read from `grammar/mistakes.json`: which one a syntax error is, and what to say about it."""
+"""Known mistakes, read from `grammar/mistakes.json`: which one an error is, and what to say about it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KnownMistake", "Place", "find_mistake", "known_mistakes", "mistake_d
 
 @dataclass(frozen=True, slots=True)
 class KnownMistake:
-    """One entry: its conditions (empty: any) and its hint; `{found}` and `{item}` in the hint are filled in."""
+    """One entry: its conditions (empty: any), and its hint with `{found}` and `{item}` to fill in."""
 
     found: frozenset[str]
     before: frozenset[str]
@@ -71,8 +71,11 @@ def find_mistake(place: Place) -> str | None:
     """Return the hint of the first entry whose conditions all hold, or None."""
     for one in known_mistakes():
         tokens = (
-            (one.found, place.found), (one.before, place.before), (one.next, place.next), (one.opener, place.opener),
-        )  # fmt: skip
+            (one.found, place.found),
+            (one.before, place.before),
+            (one.next, place.next),
+            (one.opener, place.opener),
+        )
         if not all(_matches(wanted, token, place.reserved) for wanted, token in tokens):
             continue
         if (one.items and place.item not in one.items) or (

@@ -1,8 +1,9 @@
 """Warnings: what a file says that is well-formed and most likely not meant.
 
-Names that nothing uses, labels that can never be given, formulas that are always or never true, comparisons by ==
-(at most on the boundary), operators whose precedence surprises, rule variables that stand once. A warning never
-makes a file invalid; each can be met by writing what is meant, or by a name that starts with `_`.
+Names that nothing uses, labels that can never be given, formulas that are always or never true, comparisons
+by == (at most on the boundary), operators whose precedence surprises, rule variables that stand once. A
+warning never makes a file invalid; each can be met by writing what is meant, or by a name that starts with
+`_`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _MOST_PAIRED = 20
 
 
 def lint_file(file: SpecFile, draft: Draft, table: Table) -> None:
-    """Add the warnings about a file to its report; what its errors leave open is given the benefit of the doubt."""
+    """Add the warnings about a file to its report; what its errors leave open is not warned of."""
     report = draft.report
     _unused(file, draft)
     for one in _roots(file):
@@ -150,7 +151,7 @@ def _arrows(root: Node, report: Report) -> None:
             at = node.right.span.start
             if text[at - 1 : at + 1] == "<-" and text[at + 1 : at + 2].isspace():
                 report.warn(
-                    Span(at - 1, at + 1), "precedence", "<- is an arrow in rules only; here it reads as < and -",
+                    Span(at - 1, at + 1), "precedence", "<- is an arrow in rules only; this reads as < and -",
                     hint="write -> to imply, or x < -y",
                 )  # fmt: skip
 
@@ -166,7 +167,7 @@ def _boundaries(root: Node, report: Report) -> None:
 
 
 def _polarity(root: Node) -> Iterator[tuple[Node, bool]]:
-    """Yield the formulas in a tree with whether they have to hold, for the whole to hold; iff and xor are left out."""
+    """Yield the formulas in a tree with whether they help the whole to hold; iff and xor are left out."""
     stack = [(root, True)]
     while stack:
         node, positive = stack.pop()
@@ -201,7 +202,7 @@ def _singletons(rule: RuleDecl, report: Report) -> None:
 
 
 class _Constants:
-    """Warns about formulas that are always or never true, with the parameters at their values, and shadowed labels."""
+    """Warns about formulas that always or never hold (parameters at their defaults), and shadowed labels."""
 
     def __init__(self, file: SpecFile, report: Report) -> None:
         self.file, self.report = file, report
@@ -290,7 +291,8 @@ class _Constants:
                 continue
             by = f"{one}, which comes first, holds" if one else f"one of {', '.join(earlier)} holds"
             self.report.warn(
-                self.file.labels[name].span, "shadowed", f"{name} is never given: wherever it holds, {by} too",
+                self.file.labels[name].span, "shadowed",
+                f"{name} is never given: wherever it holds, {by} too",
                 hint="give it a smaller priority, or a formula of its own",
             )  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Words for syntax errors: what was found, what could have stood there, and one hint.
 
 The place comes from the furthest failure of the grammar; this module turns the names of terminals into the
-user's words. The usual mistakes and their hints are data (`known`); only what needs more than the neighbouring
-tokens is decided here: a misspelt operator, an unclosed bracket.
+user's words. The usual mistakes and their hints are data (`known`); only what needs more than the
+neighbouring tokens is decided here: a misspelt operator, an unclosed bracket.
 """
 
 from __future__ import annotations

@@ -64,9 +64,9 @@ class Arity:
 class Table:
     """The whole table.
 
-    `levels` are loosest first, `windows` say whether a level stands before the interval (quantile), `relations`
-    give the inverse of each relation of two periods, units are in microseconds. The hints about units and
-    characters, and the synonyms of words, are from `grammar/mistakes.json`.
+    `levels` are loosest first, `windows` say whether a level stands before the interval (quantile),
+    `relations` give the inverse of each relation of two periods, units are in microseconds. The hints about
+    units and characters, and the synonyms of words, are from `grammar/mistakes.json`.
     """
 
     levels: tuple[Level, ...]

@@ -1,4 +1,5 @@
-"""Text to declarations: `parse_spec` and `parse_formula`, and `check_spec` for all that is to be said about a text.
+"""Text to declarations: `parse_spec` and `parse_formula`, and `check_spec` for all that is to be said about a
+text.
 
 A file is cut into items at the item words, so that one error does not hide the next; each item is parsed on
 its own, then names, types and intervals are checked over the whole file. Only `SpecError` comes out, with all

@@ -50,7 +50,7 @@ _QUANTITY = re.compile(rf"\s*(-?)\s*({NUMBER})\s*({WORD})?\s*")
 
 
 def names_in(root: Node) -> set[str]:
-    """Return all names in a tree, those in intervals and levels too, but not those of recursive lets put in."""
+    """Return all names in a tree, those in intervals too, but not those of recursive lets put in."""
     names: set[str] = set()
     bound: set[str] = set()
     for node in postorder(root):
@@ -213,8 +213,9 @@ _FUTURE = frozenset({"G", "F", "U", "R", "W", "X", "wnext"})
 def find_unguarded(root: Node, name: str, least: Mapping[str, float]) -> tuple[Span, str] | None:
     """Return the place of a reference to a let within itself that is not in the past, and why.
 
-    Within one of G F U R W X wnext it may be in the future, whatever stands around it; else it needs prev, wprev,
-    or the operand (of S and T the right one) of an operator or window of the past that starts after now.
+    Within one of G F U R W X wnext it may be in the future, whatever stands around it; else it needs prev,
+    wprev, or the operand (of S and T the right one) of an operator or window of the past that starts after
+    now.
     """
     stack: list[tuple[Node, bool, str]] = [(root, False, "")]
     while stack:

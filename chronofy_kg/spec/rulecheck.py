@@ -1,8 +1,9 @@
-"""Checks rules: safe variables, kinds of terms, windows, one arity a predicate, and no cycle through a negation.
+"""Checks rules: safe variables, kinds of terms, windows, one arity a predicate, and no cycle through a
+negation.
 
-Safety after Abiteboul, Hull, Vianu, Foundations of Databases, section 5: every variable of the head, of a negated
-atom and of a comparison is bound by an atom of the body that is not negated. A program without a cycle through a
-negation is stratified: it can be computed stratum by stratum.
+Safety after Abiteboul, Hull, Vianu, Foundations of Databases, section 5: every variable of the head, of a
+negated atom and of a comparison is bound by an atom of the body that is not negated. A program without a
+cycle through a negation is stratified: it can be computed stratum by stratum.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class _RuleChecker:
             free = term.name not in self.bound and term.name not in self.periods
             if free and not (anonymous and term.name == "_"):
                 self.report.error(
-                    term.span, "safety", f"{term} in {where} is bound by no atom of the body that is not negated",
+                    term.span, "safety",
+                    f"{term} in {where} is bound by no atom of the body that is not negated",
                     hint=self._meant(term),
                 )  # fmt: skip
 
@@ -171,10 +173,8 @@ class _RuleChecker:
                 )  # fmt: skip
             elif side.name not in self.periods:
                 meant = did_you_mean(side.name, self.periods)
-                self.report.error(
-                    side.span, "safety", f"{side} is the period of no atom",
-                    hint=f"did you mean ?{meant}?" if meant else f"name the period of an atom: p(?x) as {side}",
-                )  # fmt: skip
+                hint = f"did you mean ?{meant}?" if meant else f"name the period of an atom: p(?x) as {side}"
+                self.report.error(side.span, "safety", f"{side} is the period of no atom", hint=hint)
 
     def _instant(self, text: Text) -> None:
         try:
@@ -214,8 +214,8 @@ def negation_cycle(rules: Iterable[RuleDecl]) -> list[Link]:
     """Return a shortest cycle through a negation, or nothing.
 
     Returns:
-        The predicates along the cycle, each with whether the one before asks for its absence and the premise that
-        does; the first predicate stands at both ends.
+        The predicates along the cycle, each with whether the one before asks for its absence and the premise
+        that does; the first predicate stands at both ends.
     """
     needs: dict[str, list[tuple[str, bool, Premise]]] = {}
     for rule in rules:

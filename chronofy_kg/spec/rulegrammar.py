@@ -1,7 +1,7 @@
 """The grammar of rules: `rule NAME (options) : head <- literal, literal, ...`.
 
-It gives the parts that `declare_rule` turns into a `RuleDecl`. The words of relations and comparisons come from
-the operator table; of the operators only once and historically have a meaning over facts.
+It gives the parts that `declare_rule` turns into a `RuleDecl`. The words of relations and comparisons come
+from the operator table; of the operators only once and historically have a meaning over facts.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _between(first: Any, last: Any) -> Span:
 
 
 def _atom(found: Any) -> Atom:
-    name, opened, *terms, closed = found
+    name, _, *terms, closed = found
     predicate = name.value if isinstance(name, Text) else name.name
     return Atom(predicate, tuple(terms), span=_between(name, closed))
 

@@ -1,9 +1,10 @@
 """Whether a formula can hold at all, by simple and sound means; what they do not decide counts as possible.
 
-A formula that holds has a robustness above 0, so each comparison asks for an open half-line of a linear form, and
-`x > 3 and x < 3` never holds. Formulas are brought to negation normal form and to a bounded number of conjunctions
-of literals; each of these is refuted by an empty interval, a literal beside its negation, or an operator over a
-window that must hold somewhere where another must hold everywhere. Only the checker's warnings rest on this.
+A formula that holds has a robustness above 0, so each comparison asks for an open half-line of a linear form,
+and `x > 3 and x < 3` never holds. Formulas are brought to negation normal form and to a bounded number of
+conjunctions of literals; each of these is refuted by an empty interval, a literal beside its negation, or an
+operator over a window that must hold somewhere where another must hold everywhere. Only the checker's
+warnings rest on this.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _DUAL = {"G": "F", "F": "G", "H": "O", "O": "H", "X": "wnext", "wnext": "X", "Y"
 Clause: TypeAlias = tuple[Node, ...]
 
 
-class _Enough(Exception):
+class _SpentError(Exception):
     """The budget is spent."""
 
 
@@ -59,10 +60,10 @@ class Refuter:
     _kept: list[Node] = field(default_factory=list)
 
     def never(self, *roots: Node) -> bool:
-        """Whether no trace makes all of some formulas hold at one instant (parameters and lets are put in)."""
+        """Whether no trace makes all of some formulas (with their lets put in) hold at one instant."""
         try:
             return self._refuted([self._normal_form(root) for root in roots])
-        except (_Enough, RecursionError):
+        except (_SpentError, RecursionError):
             return False
 
     def _normal_form(self, root: Node) -> Node:
@@ -82,7 +83,7 @@ class Refuter:
     def _spend(self, steps: int = 1) -> None:
         self.budget -= steps
         if self.budget < 0:
-            raise _Enough
+            raise _SpentError
 
     def _nnf(self, node: Node, positive: bool) -> Node:
         """The negation normal form of a core formula, or of its negation."""
@@ -151,7 +152,7 @@ class Refuter:
         )
 
     def _with_now(self, clause: Clause) -> list[Node]:
-        """The literals, and those that must hold now because an operator asks for them over a window from now."""
+        """The literals, and those that hold now because an operator asks for them over a window from now."""
         literals = list(clause)
         for one in literals:
             if isinstance(one, Temporal) and one.operator in "GH" and _reach(one.interval).low == 0:
@@ -212,7 +213,7 @@ class _Reach(NamedTuple):
     kind: str | None
 
     def within(self, other: _Reach) -> bool:
-        """Whether this window lies in another; not known (False) where one has units and the other has none."""
+        """Whether this window lies in another; False where one has units and the other has none."""
         alike = self.kind == other.kind or None in (self.kind, other.kind)
         return alike and other.low <= self.low and self.high <= other.high
 

@@ -81,7 +81,7 @@ class Group(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """The tokens of a text, and the text with its comments blanked; `cut`: reading ended early, at a limit."""
+    """The tokens of a text, and the text with its comments blanked; `cut`: reading ended at a limit."""
 
     source: Source
     masked: str
@@ -141,7 +141,7 @@ def scan(source: Source, report: Report, table: Table, most: int) -> Scan:
 
 
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the order in which text is shown, so that it reads as what it is not (CVE-2021-42574)."""
+"""Characters that change the order in which text is shown: it reads as what it is not (CVE-2021-42574)."""
 
 
 def _report_turning(found: re.Match[str], kind: str, report: Report) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from chronofy_kg.spec.ast import Call, Name, Node, Number, Recursive
-from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.check import Scope, check_tree
+from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.declare import range_problem
 from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, Span, did_you_mean, raise_diagnostics
 from chronofy_kg.spec.formula import Formula

@@ -1,8 +1,8 @@
 """Where the precedence of operators surprises: operands that deserve brackets although none are needed.
 
-The checker warns about them where they stand without brackets, the formatter puts the brackets. It is about three
-habits that differ between languages: a temporal prefix that ends before `and` or `->`, a temporal operator of two
-formulas that binds tighter than `and`, and `and`, `xor`, `or` next to one another.
+The checker warns about them where they stand without brackets, the formatter puts the brackets. It is about
+three habits that differ between languages: a temporal prefix that ends before `and` or `->`, a temporal
+operator of two formulas that binds tighter than `and`, and `and`, `xor`, `or` next to one another.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ _WORDS = {"implies": "->", "iff": "<->"}
 
 
 def is_plain(node: Node, text: str) -> bool:
-    """Whether it is plain in a text where an operand ends: it has brackets of its own, or its only operand has.
+    """Whether it is plain in a text where an operand ends: it has brackets of its own, or its only operand
+    has.
 
     `(G x > 0) and y > 0` and `G (x > 0) and y > 0` are, `G x > 0 and y > 0` is not.
     """

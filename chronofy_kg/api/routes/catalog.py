@@ -54,8 +54,8 @@ def list_specs(kb: Kb) -> JsonReply:
     "/v1/specs/{name}",
     summary="Store a spec",
     description="Checks the text and stores it as the next version; the same text again changes nothing. "
-    "The fact types that it declares come into force. With `dry_run=true` nothing is written: the reply says which "
-    "items differ from the stored version, and how many of the facts that hold now would get another verdict.",
+    "The fact types that it declares come into force. With `dry_run=true` nothing is written: the reply says "
+    "which items differ from the stored version, and how many facts that hold now would get another verdict.",
     response_model=SpecOut | SpecDryRunOut,
     responses=documented("invalid-json", "body-too-large", "unsupported-media-type", "invalid-body",
                          "invalid-spec", "invalid-parameter", "store-unavailable"),

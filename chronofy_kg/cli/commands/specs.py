@@ -30,8 +30,8 @@ def check(
 ) -> int:
     """Check spec files; needs no store.
 
-    All errors and warnings are shown at once; warnings alone end well, unless --strict. Imports are read from the
-    folder of the file.
+    All errors and warnings are shown at once; warnings alone end well, unless --strict. Imports are read from
+    the folder of the file.
     """
     results = [_check_file(file, strict) for file in files]
     errors = sum(result.count("error") for result in results)
@@ -81,8 +81,8 @@ def specs_dry_run(
 ) -> None:
     """Say what storing a spec file under NAME would change.
 
-    Nothing is written. Items are compared with the newest stored version; each fact that holds now is judged by the
-    specs of both.
+    Nothing is written. Items are compared with the newest stored version; each fact that holds now is judged
+    by the specs of both.
     """
     text = read_spec(file)
     with session.knowledge_base() as kb, _errors_placed(name, file):
@@ -179,7 +179,8 @@ def _dry_run_lines(found: SpecDryRun) -> Iterator[str]:
     if found.facttypes:
         yield f"fact types that would change: {', '.join(found.facttypes)}"
     if found.verdicts:
-        yield f"verdicts of the {_count(found.facts, 'fact')} that hold now (supported / boundary / reacquire):"
+        facts = _count(found.facts, "fact")
+        yield f"verdicts of the {facts} that hold now (supported / boundary / reacquire):"
     for one in found.verdicts:
         before, after = (
             "none" if c is None else " / ".join(map(str, c.values())) for c in (one.before, one.after)

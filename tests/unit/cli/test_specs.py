@@ -111,7 +111,8 @@ def test_put_stores_the_text(run, kb):
     ran = run("specs", "put", "clinical", "good.spec", "--author", "Ada", "--json")
     assert kb.calls[1][1] == ("clinical", GOOD, "Ada")
     assert ran.json == {
-        "name": "clinical", "version": 2, "hash": "b" * 64, "author": "Ada", "recorded_at": "2024-05-17T08:30:00Z",
+        "name": "clinical", "version": 2, "hash": "b" * 64, "author": "Ada",
+        "recorded_at": "2024-05-17T08:30:00Z",
     }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""The packs of rules/: each is checked without a warning, says how to use it, and judges what it says it does."""
+"""The packs of rules/: each is checked without a warning, says how to use it, and judges as it says."""
 
 import pytest
 
