@@ -8,6 +8,7 @@ warning never makes a file invalid; each can be met by writing what is meant, or
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -189,20 +190,19 @@ def _polarity(root: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def _singletons(rule: RuleDecl, report: Report) -> None:
-    seen: dict[str, list[Variable]] = {}
-    for term in _terms(rule):
-        if isinstance(term, Variable) and not term.name.startswith("_"):
-            seen.setdefault(term.name, []).append(term)
-    for places in seen.values():
-        if len(places) == 1:
-            report.warn(
-                places[0].span, "unused", f"{places[0]} stands only once in this rule",
-                hint="write ?_ where a term does not matter",
-            )  # fmt: skip
+    """Warn about variables that stand once in an atom or for a period; elsewhere they are unsafe: an error."""
+    counted = Counter(term.name for term in _terms(rule) if isinstance(term, Variable))
+    for premise in rule.premises:
+        for term in () if premise.negated else (*premise.atom.terms, premise.period):
+            if isinstance(term, Variable) and counted[term.name] == 1 and not term.name.startswith("_"):
+                report.warn(
+                    term.span, "unused", f"{term} stands only once in this rule",
+                    hint="write ?_ where a term does not matter",
+                )  # fmt: skip
 
 
 class _Constants:
-    """Warns about formulas that always or never hold (parameters at their defaults), and shadowed labels."""
+    """Warns about formulas that always or never hold, parameters at their defaults, and shadowed labels."""
 
     def __init__(self, file: SpecFile, report: Report) -> None:
         self.file, self.report = file, report

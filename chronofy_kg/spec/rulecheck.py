@@ -58,18 +58,19 @@ class _RuleChecker:
         positive = [one for one in rule.premises if not one.negated]
         self.bound = {term.name for one in positive for term in _variables(one.atom.terms)} - {"_"}
         self.periods: dict[str, Variable] = {}
+        self.unsafe: set[str] = set()
 
     def check(self) -> None:
         for premise in self.rule.premises:
             self._period(premise)
+        self._atom(self.rule.head)
+        self._bound(self.rule.head.terms, "the head")
         for premise in self.rule.premises:
             self._atom(premise.atom)
             if premise.interval is not None:
                 self._window(premise)
             if premise.negated:
                 self._bound(premise.atom.terms, "a negated atom", anonymous=True)
-        self._atom(self.rule.head)
-        self._bound(self.rule.head.terms, "the head")
         for literal in self.rule.body:
             if isinstance(literal, Comparison):
                 self._comparison(literal)
@@ -115,7 +116,10 @@ class _RuleChecker:
     def _bound(self, terms: Iterable[Term], where: str, anonymous: bool = False) -> None:
         for term in _variables(terms):
             free = term.name not in self.bound and term.name not in self.periods
+            # One missing atom is one mistake, however often its variable stands.
+            free = free and term.name not in self.unsafe
             if free and not (anonymous and term.name == "_"):
+                self.unsafe |= {term.name} - {"_"}
                 self.report.error(
                     term.span, "safety",
                     f"{term} in {where} is bound by no atom of the body that is not negated",
