@@ -85,6 +85,7 @@ def check_tree(root: Node, scope: Scope, report: Report, table: Table, *, number
         )
         return UNKNOWN
     checker = _Checker(scope, report, table)
+    before = len(report.diagnostics)
     types: dict[int, Type] = {}
     for node in postorder(root):
         if isinstance(node, Recursive):
@@ -92,7 +93,8 @@ def check_tree(root: Node, scope: Scope, report: Report, table: Table, *, number
     for node in postorder(root):
         types[id(node)] = checker.type_of(node, [types[id(child)] for child in node.children])
     whole = types[id(root)]
-    if whole.kind == "number" and not number:
+    # Where a part is wrong, what the whole would be is not known.
+    if whole.kind == "number" and not number and len(report.diagnostics) == before:
         checker.not_a_formula(root)
     return whole
 
@@ -264,7 +266,7 @@ class _Checker:
             )
             return
         negative = [bound for bound in (interval.low, interval.high) if self._value(bound) < 0]
-        for bound in negative:
+        for bound in negative[:1]:
             self.report.error(bound.span, "interval", "a bound of an interval is not negative", hint=past)
         if negative or high.value == float("inf"):
             return

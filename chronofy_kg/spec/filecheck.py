@@ -82,7 +82,9 @@ def _check_lets(draft: Draft, scope: Scope, types: dict[str, Type], table: Table
     lets: dict[str, LetDecl] = {}
     for name in order.names:
         let = draft.lets[name]
-        if name in order.recursive:
+        if name in order.unguarded:
+            types[name] = UNKNOWN
+        elif name in order.recursive:
             types[name] = NUMBER if is_number(let.root) else FORMULA
         found = types[name] = check_tree(let.root, scope, report, table, number=True)
         formula = Formula(let.root, draft.source)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from chronofy_kg.resources import data_text
+from chronofy_kg.spec.operators import Table
 from chronofy_kg.spec.scan import Token
 
 __all__ = ["KnownMistake", "Place", "find_mistake", "known_mistakes", "mistake_data"]
@@ -39,7 +40,7 @@ class Place:
         tried: names of terminals, and of what they make up (a formula, an expression).
         item: the word of the item, or empty for a formula on its own.
         opener: the token before the innermost open bracket, or None.
-        reserved: the reserved words.
+        table: the operator table.
     """
 
     found: Token
@@ -48,7 +49,7 @@ class Place:
     tried: Collection[str]
     item: str
     opener: Token | None
-    reserved: Collection[str]
+    table: Table
 
 
 @cache
@@ -76,7 +77,7 @@ def find_mistake(place: Place) -> str | None:
             (one.next, place.next),
             (one.opener, place.opener),
         )
-        if not all(_matches(wanted, token, place.reserved) for wanted, token in tokens):
+        if not all(_matches(wanted, token, place.table) for wanted, token in tokens):
             continue
         if (one.items and place.item not in one.items) or (
             one.expected and not one.expected & set(place.tried)
@@ -89,10 +90,18 @@ def find_mistake(place: Place) -> str | None:
     return None
 
 
-def _matches(wanted: frozenset[str], token: Token | None, reserved: Collection[str]) -> bool:
+def _matches(wanted: frozenset[str], token: Token | None, table: Table) -> bool:
     if not wanted:
         return True
     if token is None:
         return False
-    kind = "*reserved" if token.text in reserved else f"*{token.kind}"
-    return token.text in wanted or kind in wanted
+    return token.text in wanted or f"*{_kind(token, table)}" in wanted
+
+
+def _kind(token: Token, table: Table) -> str:
+    """The kind of a token: binary, prefix or comparison for operators, reserved for other such words."""
+    for level in table.levels:
+        if token.text in level.by_spelling:
+            joins = level.node in ("logic", "pair")
+            return "binary" if joins else "prefix" if level.node == "prefix" else level.node
+    return "reserved" if token.text in table.reserved else token.kind

@@ -59,7 +59,7 @@ def report_failure(
         )
         return
     span = token.span if token else _after(scan)
-    if token is None or (token.start >= end and token.text not in table.reserved):
+    if token is None or (token.start >= end and _is_next(scan, before, token, table)):
         message = f"the {whole} ends too early"
     elif token.text in table.reserved and "a name" in failure.tried and "a formula" not in expected:
         message = f"{token.text!r} is a reserved word"
@@ -67,6 +67,13 @@ def report_failure(
         message = f"unexpected {_shown(token)}"
     advice = _hint(token, before, failure, expected, scan, table, groups, start)
     report.error(span, "syntax", message, expected=expected, hint=advice)
+
+
+def _is_next(scan: Scan, before: Token | None, token: Token, table: Table) -> bool:
+    """Whether a token after the end begins another item, rather than being an item word taken for a name."""
+    if token.text not in table.reserved:
+        return True
+    return before is not None and "\n" in scan.masked[before.end : token.start]
 
 
 def _is_unit(token: Token, before: Token, failure: Failure, table: Table) -> bool:
@@ -181,7 +188,7 @@ def _place(
     after = scan.tokens[at + 1] if at + 1 < len(scan.tokens) else None
     near = after if after is not None and after.start == token.end else None
     tried = {*failure.tried, *expected}
-    return Place(token, before, near, tried, _item(scan, at, table), _opener(scan, at, start), table.reserved)
+    return Place(token, before, near, tried, _item(scan, at, table), _opener(scan, at, start), table)
 
 
 def _item(scan: Scan, at: int, table: Table) -> str:

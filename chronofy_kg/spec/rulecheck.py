@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from chronofy_kg.errors import TimeFormatError
-from chronofy_kg.facts.time import parse_period
+from chronofy_kg.facts.time import parse_instant, parse_period
 from chronofy_kg.spec.ast import Name, Number
 from chronofy_kg.spec.check import UNKNOWN, Scope, check_interval
 from chronofy_kg.spec.clauses import (
@@ -181,10 +181,15 @@ class _RuleChecker:
                 self.report.error(side.span, "safety", f"{side} is the period of no atom", hint=hint)
 
     def _instant(self, text: Text) -> None:
-        try:
-            parse_period(text.value)
-        except TimeFormatError as error:
-            self.report.error(text.span, "value", f"{text} is no instant or period", hint=str(error))
+        problem: TimeFormatError | None = None
+        for parse in (parse_period, parse_instant):
+            try:
+                parse(text.value)
+            except TimeFormatError as error:
+                problem = error
+            else:
+                return
+        self.report.error(text.span, "value", f"{text} is no instant or period", hint=str(problem))
 
 
 def _variables(terms: Iterable[Term]) -> list[Variable]:

@@ -44,6 +44,7 @@ _TOKENS = re.compile(
     | (?P<word>[^\W\d]\w*(?:\.[^\W\d]\w*)*)
     | (?P<number>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     | (?P<string>"(?:[^"\\\n]|\\.)*")
+    | (?P<quoted>'[^'\n]*')
     | (?P<variable>\?[^\W\d]\w*)
     | (?P<open>"[^\n]*)
     | (?P<symbol><->|->|<=|>=|==|!=|&&|\|\||[-+*/<>=!&|,:;()\[\]])
@@ -124,7 +125,7 @@ def scan(source: Source, report: Report, table: Table, most: int) -> Scan:
         masked.append(match.group())
         if kind == "blank":
             continue
-        if kind in ("bad", "open"):
+        if kind in ("bad", "open", "quoted"):
             if start != bad_end:  # a run of strange characters is one mistake
                 bad.append(start)
                 _report_bad(kind, match.group(), start, report, table)
@@ -158,6 +159,10 @@ def _report_bad(kind: str, text: str, start: int, report: Report, table: Table) 
         report.error(
             Span(start, start + len(text.rstrip())), "lex", "this string is not closed", expected=["'\"'"]
         )
+        return
+    if kind == "quoted":
+        message = "single quotes have no meaning here"
+        report.error(Span(start, start + len(text)), "lex", message, hint=f'write "{text[1:-1]}"')
         return
     instead = table.lookalikes.get(text[0])
     hint = f"write {instead}" if instead else table.characters.get(text[0])
