@@ -440,7 +440,7 @@ class KnowledgeBase:
         at: When | None = None,
         known_at: When | None = None,
         spec: SpecChoice | None = None,
-        params: Mapping[str, float] | None = None,
+        params: Mapping[str, float | str] | None = None,
         tau: float | None = None,
         mode: Mode = "balanced",
         limit: int = 10,
@@ -495,7 +495,7 @@ class KnowledgeBase:
         at: When | None = None,
         known_at: When | None = None,
         spec: SpecChoice | None = None,
-        params: Mapping[str, float] | None = None,
+        params: Mapping[str, float | str] | None = None,
     ) -> Answer:
         """Judge a trace that other reasoning produced; see `answer.verify`."""
         table, last = self._snapshot.current()

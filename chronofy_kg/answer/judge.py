@@ -196,7 +196,7 @@ class Judge:
 def judge_from(
     file: SpecFile,
     name: str | None = None,
-    params: Mapping[str, float] | None = None,
+    params: Mapping[str, float | str] | None = None,
     version: int | None = None,
 ) -> Judge:
     """Return the judge of a spec of a file: the one named, else the only one, else `answer_valid`.
@@ -213,9 +213,9 @@ def judge_from(
         raise QueryError(f"the file has several specs; name one of {', '.join(file.specs)}, like PACK.SPEC")
     usual = DEFAULT_SPEC if DEFAULT_SPEC in file.specs else next(iter(file.specs))
     spec = file.specs[usual if name is None else name]
-    unknown = sorted(set(params or {}) - set(file.params))
+    unknown = sorted(set(params or {}) - set(file.parameter_names()))
     if unknown:
-        names = ", ".join(file.params) or "none"
+        names = ", ".join(file.parameter_names()) or "none"
         raise QueryError(f"the spec has no param {unknown[0]!r}; it has {names}")
     formula = file.formula(spec.name, dict(params or {}))
     foreign = sorted(set(formula.names) - set(SIGNALS))

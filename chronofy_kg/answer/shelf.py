@@ -106,7 +106,7 @@ class SpecShelf:
         """Parse a text whose imports name stored files."""
         return parse_spec(text, path, loader=self._text)
 
-    def judge(self, choice: SpecChoice | None, params: Mapping[str, float] | None) -> Judge:
+    def judge(self, choice: SpecChoice | None, params: Mapping[str, float | str] | None) -> Judge:
         """Return the judge that a query asks for.
 
         Raises:
@@ -158,11 +158,13 @@ def _refuse_families(file: SpecFile) -> None:
     report.check()
 
 
-def _gamma(params: Mapping[str, float] | None, usual: float) -> float:
+def _gamma(params: Mapping[str, float | str] | None, usual: float) -> float:
     unknown = sorted(set(params or {}) - {"gamma"})
     if unknown:
         raise QueryError(f"the default spec has no param {unknown[0]!r}; it has gamma")
     gamma = (params or {}).get("gamma", usual)
+    if isinstance(gamma, str):
+        raise QueryError(f"gamma is {gamma!r}; it must be a number in [0, 1]")
     if not 0 <= gamma <= 1:
         raise QueryError(f"gamma is {gamma}; it must lie in [0, 1]")
     return gamma

@@ -57,7 +57,11 @@ InstantText = Annotated[
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
-Params = Annotated[dict[Name, Number], Field(max_length=100, description="params of the spec, such as gamma")]
+Quantity = Annotated[str, Field(strict=True, min_length=1, max_length=64), AfterValidator(clean)]
+Params = Annotated[
+    dict[Name, Number | Quantity],
+    Field(max_length=100, description="params of the spec: numbers such as gamma, or times such as '30 d'"),
+]
 
 
 class Body(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +28,9 @@ SpecName = Annotated[
 ]
 Params = Annotated[
     list[str] | None,
-    typer.Option("--param", metavar="K=V", help="Value of a parameter; may be given several times."),
+    typer.Option(
+        "--param", metavar="K=V", help="Value of a parameter: 0.7, or 30d; may be given several times."
+    ),
 ]
 
 
@@ -48,16 +51,20 @@ def pairs(texts: list[str] | None) -> dict[str, str]:
     return found
 
 
-def spec_params(texts: list[str] | None) -> dict[str, float] | None:
-    """Return the parameters of a spec as finite numbers, None where none is given."""
-    values: dict[str, float] = {}
+def spec_params(texts: list[str] | None) -> dict[str, float | str] | None:
+    """Return the parameters of a spec: finite numbers, or texts such as "30 d"; None where none is given."""
+    values: dict[str, float | str] = {}
     for name, text in pairs(texts).items():
         try:
             values[name] = float(text)
         except ValueError:
-            values[name] = math.nan
-        if not math.isfinite(values[name]):
-            raise typer.BadParameter(f"{name} is {text!r}, not a number", param_hint="--param")
+            # A number with a unit; the spec knows which units there are.
+            if not re.fullmatch(r"\s*-?[0-9.eE+-]*[0-9.]\s*[A-Za-z]+\s*", text):
+                raise typer.BadParameter(f"{name} is {text!r}, not a number", param_hint="--param") from None
+            values[name] = text
+        else:
+            if not math.isfinite(float(text)):
+                raise typer.BadParameter(f"{name} is {text!r}, not a number", param_hint="--param")
     return values or None
 
 

@@ -190,7 +190,7 @@ def _polarity(root: Node) -> Iterator[tuple[Node, bool]]:
 
 
 def _singletons(rule: RuleDecl, report: Report) -> None:
-    """Warn about variables that stand once in an atom or for a period; elsewhere they are unsafe: an error."""
+    """Warn about variables that stand once in an atom or for a period; elsewhere they are errors."""
     counted = Counter(term.name for term in _terms(rule) if isinstance(term, Variable))
     for premise in rule.premises:
         for term in () if premise.negated else (*premise.atom.terms, premise.period):

@@ -61,7 +61,7 @@ class SpecFile:
             for one in values:
                 if not one.startswith(prefix):
                     self._no_such(
-                        "parameter", one, [prefix + known for known in self.imports[owner]._settable()]
+                        "parameter", one, [prefix + known for known in self.imports[owner].parameter_names()]
                     )
             return self.imports[owner].formula(
                 rest, {one.removeprefix(prefix): values[one] for one in values}
@@ -99,16 +99,16 @@ class SpecFile:
         report.check()
         return root
 
-    def _settable(self) -> list[str]:
+    def parameter_names(self) -> list[str]:
         """The names of all parameters, those of imports too."""
-        inner = [f"{alias}.{name}" for alias, file in self.imports.items() for name in file._settable()]
+        inner = [f"{alias}.{name}" for alias, file in self.imports.items() for name in file.parameter_names()]
         return [*self.params, *inner]
 
     def _values(
         self, root: Node, params: dict[str, float | str]
     ) -> tuple[dict[str, Node], dict[str, Extent]]:
         """The trees for the names that a tree needs, and how large they are."""
-        known = set(self._settable())
+        known = set(self.parameter_names())
         for name in params:
             if name not in known:
                 self._no_such("parameter", name, known)

@@ -133,7 +133,7 @@ class _How(TypedDict):
     at: int | None
     known_at: int | None
     spec: SpecChoice | None
-    params: dict[str, float] | None
+    params: dict[str, float | str] | None
 
 
 def _how(
