@@ -59,7 +59,7 @@ class Diagnostic:
         end_column: the character just after the token, on the same line.
         code: `lex`, `syntax`, `limit`, or the semantic `name`, `type`, `interval`, `unit`, `arity`, `value`,
             `import`, `safety`, `cycle`; of warnings `unused`, `precedence`, `constant`, `shadowed`,
-            `boundary`, `unit`.
+            `boundary`.
         message: what is wrong.
         expected: what could have stood there, in the user's words.
         hint: what to do about it, or None.

@@ -39,8 +39,8 @@ def surprise(parent: Node, at: int, child: Node) -> str | None:
 
 
 def _single(node: Node) -> bool:
-    """Whether prefixes stand before a single word, as in `prev up or next up`: that reads one way only."""
-    while isinstance(node, Temporal | Step | Not):
+    """Whether steps stand before a single word, as in `prev up or next up`: that reads one way only."""
+    while isinstance(node, Step | Not):
         node = node.operand
     return isinstance(node, Name | Boolean)
 
