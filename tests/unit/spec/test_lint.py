@@ -49,7 +49,7 @@ def warnings_of(text, **options):
         ("spec a: G (x > 0) -> y > 0", []),
         ("spec a: x > 0 -> G y > 0", []),
         ("let l = x > 0\nspec a: F (prev l or next l)", []),
-        ("let l = x > 0\nspec a: G l -> F l", [(2, 9, "precedence")]),
+        ("let l = x > 0\nspec a: G l -> y > 0", [(2, 9, "precedence")]),
         ("spec a: F (prev x > 0 or next x > 0)", [(1, 12, "precedence")]),
         ("spec a: x > 0 and y > 0 U z > 0", [(1, 19, "precedence")]),
         ("spec a: x > 0 and y > 0 or z > 0", [(1, 9, "precedence")]),
