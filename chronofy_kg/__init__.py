@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chronofy_kg.decay import DecayFit, fit_decay, validity
     from chronofy_kg.facts import Assertion, Fact, FactTable
     from chronofy_kg.kb import KnowledgeBase
-    from chronofy_kg.spec import Trace, explain, parse_formula, parse_spec, robustness
+    from chronofy_kg.spec import Monitor, Trace, check_spec, explain, parse_formula, parse_spec, robustness
 
 __version__ = "0.1.0"
 
@@ -27,9 +27,11 @@ _HOMES = {
     "FactTable": "chronofy_kg.facts",
     "GivenStep": "chronofy_kg.answer.verify",
     "KnowledgeBase": "chronofy_kg.kb",
+    "Monitor": "chronofy_kg.spec",
     "Pattern": "chronofy_kg.answer.model",
     "SpecChoice": "chronofy_kg.answer.shelf",
     "Trace": "chronofy_kg.spec",
+    "check_spec": "chronofy_kg.spec",
     "explain": "chronofy_kg.spec",
     "fit_decay": "chronofy_kg.decay",
     "parse_formula": "chronofy_kg.spec",
@@ -45,10 +47,12 @@ __all__ = [
     "FactTable",
     "GivenStep",
     "KnowledgeBase",
+    "Monitor",
     "Pattern",
     "SpecChoice",
     "Trace",
     "__version__",
+    "check_spec",
     "explain",
     "fit_decay",
     "parse_formula",

@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 
 from chronofy_kg.answer.account import Account, changed_facts, explain_fact, history_of, rows_to_retract
 from chronofy_kg.answer.compose import Found, compose
+from chronofy_kg.answer.dryrun import SpecDryRun, dry_run
 from chronofy_kg.answer.identity import request_id
 from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
 from chronofy_kg.answer.model import Answer, Pattern
@@ -22,7 +23,7 @@ from chronofy_kg.answer.provenance import provenance_of
 from chronofy_kg.answer.resolve import find_fact, resolve
 from chronofy_kg.answer.select import found_by_pattern, found_by_question
 from chronofy_kg.answer.shape import answer_as_json
-from chronofy_kg.answer.shelf import SpecChoice, SpecShelf, SpecVersion, declared_type, same_declaration
+from chronofy_kg.answer.shelf import SpecChoice, SpecShelf, SpecVersion, declared_changes
 from chronofy_kg.answer.trace import Cited
 from chronofy_kg.answer.verify import GivenStep, verify
 from chronofy_kg.answer.view import Moment
@@ -45,7 +46,7 @@ from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreA
 from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
 
-__all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
+__all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecDryRun", "SpecVersion"]
 
 #: An instant: ISO 8601 text, or microseconds since 1970 in UTC.
 When = int | str
@@ -297,8 +298,7 @@ class KnowledgeBase:
 
     def fact_types(self) -> list[dict[str, Any]]:
         """Return every fact type as a JSON-safe map, by name."""
-        types = self._catalog().types
-        return [types[name].to_dict() for name in sorted(types)]
+        return [one.to_dict() for _, one in sorted(self._catalog().types.items())]
 
     def fact_type(self, name: str) -> dict[str, Any]:
         """Return one fact type; UnknownNameError for an unknown name."""
@@ -307,17 +307,15 @@ class KnowledgeBase:
             raise UnknownNameError(f"no fact type {name!r} is known")
         return found.to_dict()
 
-    def put_spec(self, name: str, text: str) -> SpecVersion:
+    def put_spec(self, name: str, text: str, author: str | None = None) -> SpecVersion:
         """Check and store a spec file, and put the fact types that it declares into force.
 
         Raises:
             SpecError: the text has errors; nothing was stored.
         """
-        version, file = self._shelf.put(name, text, self._now())
+        version, file = self._shelf.put(name, text, self._now(), author)
         catalog = self._catalog()
-        known = catalog.types
-        rows = [declared_type(d, known.get(d.name), self._priors) for d in file.facttypes.values()]
-        changed = [row for row in rows if not same_declaration(row, known.get(row.name))]
+        changed = declared_changes(file, catalog, self._priors)
         declared = catalog.with_types(changed)
         if any(catalog.cardinality_differs(declared, row.name) for row in changed):
 
@@ -329,6 +327,12 @@ class KnowledgeBase:
         elif changed:
             self._store.write_fact_types(self.tenant, [row.to_dict() for row in changed])
         return version
+
+    def dry_run_spec(self, name: str, text: str) -> SpecDryRun:
+        """Return what `put_spec` would change, with nothing written; raises as it does."""
+        table, last = self._snapshot.current()
+        moment = self._moment(None, None, last)
+        return dry_run(self._shelf, name, text, table, self._catalog(), moment, self._priors)
 
     def specs(self) -> list[SpecVersion]:
         """Return every version of every stored spec file, by name and version."""
@@ -384,7 +388,7 @@ class KnowledgeBase:
         at: When | None = None,
         known_at: When | None = None,
         spec: SpecChoice | None = None,
-        params: Mapping[str, float] | None = None,
+        params: Mapping[str, float | str] | None = None,
         tau: float | None = None,
         mode: Mode = "balanced",
         limit: int = 10,
@@ -413,11 +417,8 @@ class KnowledgeBase:
         if (question is None) == (pattern is None):
             raise QueryError("give a question or a pattern, one of them")
         table, last = self._snapshot.current()
-        moment, judge, catalog = (
-            self._moment(at, known_at, last, hindsight),
-            self._shelf.judge(spec, params),
-            self._catalog(),
-        )
+        moment = self._moment(at, known_at, last, hindsight)
+        judge, catalog = self._shelf.judge(spec, params), self._catalog()
         least = self.settings.tau if tau is None else tau
         found: Found
         if pattern is not None:
@@ -442,15 +443,12 @@ class KnowledgeBase:
         at: When | None = None,
         known_at: When | None = None,
         spec: SpecChoice | None = None,
-        params: Mapping[str, float] | None = None,
+        params: Mapping[str, float | str] | None = None,
     ) -> Answer:
         """Judge a trace that other reasoning produced; see `answer.verify`."""
         table, last = self._snapshot.current()
-        moment, judge, catalog = (
-            self._moment(at, known_at, last),
-            self._shelf.judge(spec, params),
-            self._catalog(),
-        )
+        moment = self._moment(at, known_at, last)
+        judge, catalog = self._shelf.judge(spec, params), self._catalog()
 
         def look_up(ids: Sequence[str]) -> dict[str, Cited]:
             return resolve(table, catalog, moment, ids, self._keys(ids))

@@ -110,7 +110,8 @@ def _judged(
     withheld = not said
     left_out = [s for s in statements if not any(s is one for one in said)]
     stands = said or statements
-    rho = _least([s.rho for s in stands], failing)
+    numbered = [(i, s.rho) for i, s in enumerate(statements) if any(s is one for one in stands)]
+    rho = _least(numbered, failing)
     bound = bound_of([s.step for s in stands])
     verdict = "reacquire" if withheld else ruling(rho, bound)
     wanted = [t for i in failing for t in _targets(statements[i], i, judge, lag, found.tau)]
@@ -178,12 +179,15 @@ def _show(statement: _Statement, *, told: bool) -> AnswerStep:
     return AnswerStep(text, (cited.id,), cited.validity, statement.status)
 
 
-def _least(rhos: Sequence[Rho], failing: tuple[int, ...]) -> Rho:
-    """Return the robustness of statements that must all hold: the least, its ends likewise."""
+def _least(numbered: Sequence[tuple[int, Rho]], failing: tuple[int, ...]) -> Rho:
+    """Return the robustness of numbered statements that must all hold: the least, its ends likewise."""
+    number, least = min(numbered, key=lambda one: one[1].value)
+    rhos = [rho for _, rho in numbered]
     return Rho(
-        min(r.value for r in rhos),
+        least.value,
         min(r.low for r in rhos),
         min(r.high for r in rhos),
         failing,
         all(r.vacuous for r in rhos),
+        tuple(replace(reason, step=number) for reason in least.because),
     )

@@ -13,10 +13,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chronofy_kg.answer.because import Reason, reasons
 from chronofy_kg.answer.trace import SIGNALS, Cited, Evidence, TraceStep
 from chronofy_kg.errors import QueryError
 from chronofy_kg.facts.model import Validity
-from chronofy_kg.spec import Formula, SpecFile, Trace, explain, parse_spec, robustness
+from chronofy_kg.spec import Blame, Formula, SpecFile, Trace, explain, parse_spec, robustness
 from chronofy_kg.spec.ast import Logic, Not, Pair, Temporal, postorder
 from chronofy_kg.spec.core import core
 from chronofy_kg.spec.monitor import Run, prepare
@@ -45,13 +46,14 @@ _MOST_SAMPLES = 1_000_000  # of a batch at once: 8 MB a signal
 
 @dataclass(frozen=True, slots=True)
 class Rho:
-    """Robustness of a spec on a trace, with the interval that comes from the rates."""
+    """Robustness of a spec on a trace, with the interval that comes from the rates, and why it is that."""
 
     value: float
     low: float
     high: float
     failing_steps: tuple[int, ...]
     vacuous: bool
+    because: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,12 @@ class Judge:
         vacuous = bool(robustness(self.formula, trace).vacuous[at])
         vacuous = vacuous or not np.isfinite(middle) or not self.formula.names
         failing = self.failing(evidence) if middle < 0 else ()
-        return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous)
+        why = () if vacuous else self._reasons(evidence, ends[0])
+        return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous, why)
+
+    def _reasons(self, evidence: Evidence, step_signals: Mapping[str, Floats]) -> tuple[Reason, ...]:
+        blames = self.blames(step_signals)
+        return reasons(evidence, evidence.by_fact(), step_signals, blames)
 
     def rho_of_each(self, steps: Sequence[TraceStep]) -> list[Rho]:
         """Judge steps that each are a trace of their own, as `rho` judges one."""
@@ -172,9 +179,13 @@ class Judge:
 
     def blamed(self, step_signals: Mapping[str, Floats]) -> set[int]:
         """Return the steps whose signals decide rho."""
+        return {blame.index for blame in self.blames(step_signals)}
+
+    def blames(self, step_signals: Mapping[str, Floats]) -> list[Blame]:
+        """Return the signals and steps that decide rho."""
         trace = Trace({name: step_signals[name] for name in self.reads})
         at = self._decides(step_signals) % trace.length
-        return {blame.index for blame in explain(self.formula, trace, at)}
+        return explain(self.formula, trace, at)
 
     def failing(self, evidence: Evidence) -> tuple[int, ...]:
         """Return the steps that make the spec fail.
@@ -207,7 +218,7 @@ class Judge:
 def judge_from(
     file: SpecFile,
     name: str | None = None,
-    params: Mapping[str, float] | None = None,
+    params: Mapping[str, float | str] | None = None,
     version: int | None = None,
 ) -> Judge:
     """Return the judge of a spec of a file: the one named, else the only one, else `answer_valid`.
@@ -224,9 +235,9 @@ def judge_from(
         raise QueryError(f"the file has several specs; name one of {', '.join(file.specs)}, like PACK.SPEC")
     usual = DEFAULT_SPEC if DEFAULT_SPEC in file.specs else next(iter(file.specs))
     spec = file.specs[usual if name is None else name]
-    unknown = sorted(set(params or {}) - set(file.params))
+    unknown = sorted(set(params or {}) - set(file.parameter_names()))
     if unknown:
-        names = ", ".join(file.params) or "none"
+        names = ", ".join(file.parameter_names()) or "none"
         raise QueryError(f"the spec has no param {unknown[0]!r}; it has {names}")
     formula = file.formula(spec.name, dict(params or {}))
     foreign = sorted(set(formula.names) - set(SIGNALS))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from chronofy_kg.answer.because import Reason, sentence
 from chronofy_kg.answer.model import Answer, AnswerStep, NamedFact
 from chronofy_kg.answer.reacquire import Target
 from chronofy_kg.facts.model import Fact, Validity
@@ -83,11 +84,26 @@ def answer_as_json(answer: Answer) -> dict[str, Any]:
             "high": finite(rho.high),
             "spec": spec,
             "failing_steps": list(rho.failing_steps),
+            "because": sentence(rho.value, rho.because),
+            "blame": [_reason(one) for one in rho.because],
         },
         "reacquire": [_target(target, answer) for target in answer.reacquire],
         "excluded": dict(answer.excluded),
         "notes": list(answer.notes),
         "provenance": f"/v1/answers/{answer.id}/provenance",
+    }
+
+
+def _reason(one: Reason) -> dict[str, Any]:
+    return {
+        "step": one.step,
+        "signal": one.signal,
+        "derivative": finite(one.derivative),
+        "fact": one.fact,
+        "about": one.about,
+        "status": one.status,
+        "age_days": finite(one.age_days),
+        "half_life_days": finite(one.half_life_days),
     }
 
 

@@ -6,6 +6,8 @@ Facts are the exception: `AssertionIn` only documents their fields, the one chec
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
@@ -29,6 +31,7 @@ _MOST_NAME = 2_000
 _MOST_TEXT = 100_000
 _MOST_STEPS = 10_000
 _MOST_EXACT_INTEGER = 2**53
+_QUANTITY = re.compile(r"\s*-?\s*[0-9][0-9.eE+-]*\s*[a-z]+\s*")
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -47,6 +50,15 @@ def _whole(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
+def _param(value: Any) -> Any:
+    """Let through what a param may be: a finite number, or a text with a unit; one message for all else."""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    quantity = isinstance(value, str) and len(value) <= 64 and _QUANTITY.fullmatch(value)
+    if not number and not quantity:
+        raise ValueError("must be a number, or a text of a number and a unit such as '30 d'")
+    return value
+
+
 Name = Annotated[str, Field(strict=True, min_length=1, max_length=_MOST_NAME), AfterValidator(clean)]
 Text = Annotated[str, Field(strict=True, min_length=1, max_length=_MOST_TEXT), AfterValidator(clean)]
 InstantText = Annotated[
@@ -57,7 +69,11 @@ InstantText = Annotated[
 Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
-Params = Annotated[dict[Name, Number], Field(max_length=100, description="params of the spec, such as gamma")]
+ParamValue = Annotated[float | str, BeforeValidator(_param)]
+Params = Annotated[
+    dict[Name, ParamValue],
+    Field(max_length=100, description="params of the spec: numbers such as gamma, or times such as '30 d'"),
+]
 
 
 class Body(BaseModel):
@@ -168,13 +184,16 @@ class RetractBody(Body):
 
 
 class SpecBody(Body):
-    """The text of a spec file."""
+    """The text of a spec file, and who puts it."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"text": "param gamma = 0.5\nspec fresh: G validity >= gamma\n"}]}
     )
 
     text: Text
+    author: Annotated[str, Field(strict=True, min_length=1, max_length=200), AfterValidator(clean)] | None = (
+        None
+    )
 
 
 class CypherBody(Body):

@@ -21,6 +21,7 @@ __all__ = [
     "Problem",
     "Ready",
     "RetractOut",
+    "SpecDryRunOut",
     "SpecList",
     "SpecOut",
     "Up",
@@ -168,11 +169,26 @@ class SpecRef(BaseModel):
     version: int | None
 
 
+class ReasonOut(BaseModel):
+    """A step that decides the robustness, and the fact that it leans on."""
+
+    step: int
+    signal: str
+    derivative: float | None
+    fact: str | None
+    about: str | None
+    status: str
+    age_days: float | None
+    half_life_days: float | None
+
+
 class RobustnessOut(Interval):
     """How far the trace is above (or below) what the spec asks for."""
 
     spec: SpecRef
     failing_steps: list[int]
+    because: str = Field("", description="the reasons in one sentence")
+    blame: list[ReasonOut] = Field(default_factory=list, description="the heaviest first")
 
 
 class TargetOut(BaseModel):
@@ -259,7 +275,66 @@ class SpecOut(BaseModel):
     name: str
     version: int
     hash: str
+    author: str | None
+    recorded_at: str | None
     text: str
+
+
+class SpecWarning(BaseModel):
+    """Something in a spec that is well-formed and most likely not meant."""
+
+    file: str
+    line: int
+    column: int
+    end_column: int
+    severity: Literal["warning"]
+    code: str
+    message: str
+    expected: list[str]
+    hint: str | None
+
+
+class SpecItemChange(BaseModel):
+    """An item that differs from the stored version; affected: only what it uses does."""
+
+    kind: Literal["param", "signal", "facttype", "let", "spec", "label", "rule"]
+    name: str
+    change: Literal["added", "removed", "changed", "affected"]
+    before: str | None
+    after: str | None
+
+
+class VerdictCounts(BaseModel):
+    """How many of the facts that hold now get each verdict."""
+
+    supported: int
+    boundary: int
+    reacquire: int
+
+
+class SpecVerdictChange(BaseModel):
+    """How one spec judges the facts that hold now; changed: null if not comparable."""
+
+    spec: str
+    before: VerdictCounts | None
+    after: VerdictCounts | None
+    changed: int | None
+
+
+class SpecDryRunOut(BaseModel):
+    """What storing a spec file would change; nothing was written."""
+
+    dry_run: Literal[True]
+    name: str
+    version: int
+    against: int | None
+    hash: str
+    same: bool
+    warnings: list[SpecWarning]
+    items: list[SpecItemChange]
+    facttypes: list[str]
+    facts: int
+    verdicts: list[SpecVerdictChange]
 
 
 class SpecList(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chronofy_kg import __version__
-from chronofy_kg.cli.commands import ask, export, learn, load, specs, system
+from chronofy_kg.cli.commands import ask, export, fmt, learn, load, specs, system
 from chronofy_kg.cli.output import prepare_streams
 from chronofy_kg.cli.session import PROGRAM, AsJson, Data, Debug, Tenant, Uri, command, report
 
@@ -64,12 +64,18 @@ _COMMANDS: dict[str, Function] = {
     "verify": ask.verify,
     "explain": ask.explain,
     "check": specs.check,
+    "fmt": fmt.fmt,
     "cypher": system.cypher,
     "serve": system.serve,
     "demo": system.demo,
     "config": system.config,
 }
-_SPECS: dict[str, Function] = {"put": specs.specs_put, "list": specs.specs_list, "show": specs.specs_show}
+_SPECS: dict[str, Function] = {
+    "put": specs.specs_put,
+    "dry-run": specs.specs_dry_run,
+    "list": specs.specs_list,
+    "show": specs.specs_show,
+}
 _specs = typer.Typer(help="Store spec files and look at them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(_specs, name="specs")
 for _group, _functions in ((app, _COMMANDS), (_specs, _SPECS)):

@@ -134,6 +134,8 @@ def _figures(answer: Map) -> Iterator[tuple[str, str]]:
         value = f"{number(rho['value'], signed=True)} {interval(rho, signed=True)}"
         steps = f"; failing steps (from 0): {failing}" if failing else ""
         yield "rho", f"{value} by spec {spec['name']}{version}{steps}"
+        if rho.get("blame"):
+            yield "because", on_one_line(rho["because"].partition(" because ")[2])
     yield "at", f"{answer['at']}, as known at {answer['known_at']}"
     if answer["valid_until"]:
         yield "holds until", f"{_to_second(answer['valid_until'])}, if nothing new is learned"

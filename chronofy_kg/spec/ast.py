@@ -28,9 +28,13 @@ __all__ = [
     "Not",
     "Number",
     "Pair",
+    "Recursive",
     "Step",
     "Temporal",
+    "Timed",
+    "Window",
     "arithmetic",
+    "is_number",
     "logic",
     "postorder",
     "rebuild",
@@ -207,6 +211,61 @@ class Pair(Node):
         return (self.left, self.right)
 
 
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """A number taken over a window of the past: `mean[0,4](x where y > 0, least 3)`.
+
+    Args:
+        function: mean, median, std, sum, count, lowest, highest or quantile.
+        interval: how far back from now the window reaches.
+        value: the number at each sample.
+        where: only samples at which this holds count (robustness above 0); None: all do.
+        least: with fewer such samples in the window there is no value.
+        level: of a quantile, in [0, 1], or a parameter; None for the others.
+    """
+
+    function: str
+    interval: Interval
+    value: Node
+    where: Node | None = None
+    least: int | None = None
+    level: Bound | None = None
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The value and, if there is one, the condition."""
+        return (self.value,) if self.where is None else (self.value, self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class Recursive(Node):
+    """A let that refers to its own past, put in: within `body`, `Name(name)` is this node's earlier value.
+
+    `name` is that of the let (`alias.name` where it was imported), so it is no signal. Every reference lies
+    under a strictly past operator and under no future one, so values can be computed from the first sample
+    on. The whole is a number if its body is one, else a formula. It is printed as `(let name = body)`.
+    """
+
+    name: str
+    body: Node
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        """The body."""
+        return (self.body,)
+
+
+Timed: TypeAlias = Temporal | Pair | Window
+"""Nodes that can have an interval."""
+
+
+def is_number(node: Node) -> bool | None:
+    """Whether a node is a number rather than a formula, by its form; None for a name, which may be either."""
+    if isinstance(node, Recursive):
+        return is_number(node.body)
+    return None if isinstance(node, Name) else isinstance(node, Number | Arithmetic | Negate | Call | Window)
+
+
 def postorder(root: Node) -> Iterator[Node]:
     """Yield every distinct node object, operands before what they belong to."""
     seen: set[int] = set()
@@ -268,4 +327,6 @@ _REBUILD: dict[type[Node], Callable[..., Node]] = {
     Temporal: lambda node, new: replace(node, operand=new[0]),
     Step: lambda node, new: replace(node, operand=new[0]),
     Pair: lambda node, new: replace(node, left=new[0], right=new[1]),
+    Window: lambda node, new: replace(node, value=new[0], where=new[1] if len(new) > 1 else None),
+    Recursive: lambda node, new: replace(node, body=new[0]),
 }

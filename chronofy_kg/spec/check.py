@@ -21,16 +21,19 @@ from chronofy_kg.spec.ast import (
     Negate,
     Node,
     Number,
-    Pair,
-    Temporal,
+    Recursive,
+    Timed,
+    Window,
+    is_number,
     postorder,
 )
 from chronofy_kg.spec.declare import micros
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
 from chronofy_kg.spec.operators import Table
+from chronofy_kg.spec.resolve import find_unguarded
 from chronofy_kg.spec.scan import MOST_BRACKETS
 
-__all__ = ["FORMULA", "NUMBER", "UNKNOWN", "Scope", "Type", "check_tree", "deepest_problem"]
+__all__ = ["FORMULA", "NUMBER", "UNKNOWN", "Scope", "Type", "check_interval", "check_tree", "deepest_problem"]
 
 
 class Type(NamedTuple):
@@ -82,13 +85,23 @@ def check_tree(root: Node, scope: Scope, report: Report, table: Table, *, number
         )
         return UNKNOWN
     checker = _Checker(scope, report, table)
+    before = len(report.diagnostics)
     types: dict[int, Type] = {}
+    for node in postorder(root):
+        if isinstance(node, Recursive):
+            checker.bound[node.name] = NUMBER if is_number(node.body) else FORMULA
     for node in postorder(root):
         types[id(node)] = checker.type_of(node, [types[id(child)] for child in node.children])
     whole = types[id(root)]
-    if whole.kind == "number" and not number:
+    # Where a part is wrong, what the whole would be is not known.
+    if whole.kind == "number" and not number and len(report.diagnostics) == before:
         checker.not_a_formula(root)
     return whole
+
+
+def check_interval(interval: Interval, scope: Scope, report: Report, table: Table) -> None:
+    """Check an interval that stands outside a formula, in a rule."""
+    _Checker(scope, report, table).interval(interval)
 
 
 def deepest_problem(root: Node) -> Span | None:
@@ -109,6 +122,7 @@ def deepest_problem(root: Node) -> Span | None:
 class _Checker:
     def __init__(self, scope: Scope, report: Report, table: Table) -> None:
         self.scope, self.report, self.table = scope, report, table
+        self.bound: dict[str, Type] = {}
 
     def type_of(self, node: Node, operands: list[Type]) -> Type:
         match node:
@@ -125,6 +139,10 @@ class _Checker:
                 return Type("number", operands[0].dimension)
             case Call():
                 return self._call(node, operands)
+            case Window():
+                return self._window(node, operands)
+            case Recursive():
+                return self._recursive(node, operands)
             case Compare(operator, left, right):
                 self._numbers((left, right), operands, operator)
                 self._same_dimension((left, right), operands)
@@ -143,8 +161,29 @@ class _Checker:
         for child, kind in zip(node.children, operands, strict=True):
             if kind.kind == "number":
                 self.not_a_formula(child)
-        if isinstance(node, Temporal | Pair) and node.interval is not None:
-            self._interval(node.interval)
+        if isinstance(node, Timed) and node.interval is not None:
+            self.interval(node.interval)
+
+    def _window(self, node: Window, types: list[Type]) -> Type:
+        self._numbers((node.value,), types[:1], node.function)
+        if node.where is not None and types[1].kind == "number":
+            self.not_a_formula(node.where)
+        self.interval(node.interval, "a window looks back already: [0, 5] is from 5 steps ago to now")
+        if node.least == 0:
+            self.report.error(node.span, "value", "least counts samples: 1 or more")
+        if node.level is not None:
+            level = self._bound(node.level)
+            if level is not None and (level.unit is not None or not 0 <= level.value <= 1):
+                self.report.error(
+                    node.level.span, "value", "a quantile lies within [0, 1]", hint="such as quantile(0.9)"
+                )
+        return Type("number", "plain" if node.function == "count" else types[0].dimension)
+
+    def _recursive(self, node: Recursive, types: list[Type]) -> Type:
+        place = find_unguarded(node.body, node.name, {})
+        if place is not None:
+            self.report.error(place[0], "name", f"{node.name} refers to itself {place[1]}")
+        return types[0]
 
     def _numbers(self, nodes: Collection[Node], types: list[Type], operator: str) -> None:
         for node, kind in zip(nodes, types, strict=True):
@@ -191,7 +230,7 @@ class _Checker:
         return NUMBER
 
     def _name(self, node: Name) -> Type:
-        known = self.scope.types.get(node.name)
+        known = self.bound.get(node.name) or self.scope.types.get(node.name)
         if known is not None:
             return known
         alias, _, rest = node.name.partition(".")
@@ -214,7 +253,7 @@ class _Checker:
         self.report.error(node.span, "name", f"{node.name!r} is no signal, parameter or let", hint=hint)
         return UNKNOWN
 
-    def _interval(self, interval: Interval) -> None:
+    def interval(self, interval: Interval, past: str = "for the past use H, O, S or T") -> None:
         low, high = self._bound(interval.low), self._bound(interval.high)
         if low is None or high is None:
             return
@@ -227,8 +266,7 @@ class _Checker:
             )
             return
         negative = [bound for bound in (interval.low, interval.high) if self._value(bound) < 0]
-        for bound in negative:
-            past = "for the past use H, O, S or T"
+        for bound in negative[:1]:
             self.report.error(bound.span, "interval", "a bound of an interval is not negative", hint=past)
         if negative or high.value == float("inf"):
             return

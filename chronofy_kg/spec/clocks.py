@@ -13,11 +13,12 @@ from typing import NoReturn, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chronofy_kg.spec.ast import Interval, Node, Number, Pair, Step, Temporal, postorder
+from chronofy_kg.spec.ast import Interval, Node, Number, Pair, Step, Temporal, Window, postorder
 from chronofy_kg.spec.declare import micros
 from chronofy_kg.spec.diagnostics import Source, Span, raise_diagnostics
 from chronofy_kg.spec.format import quantity_text
 from chronofy_kg.spec.operators import table
+from chronofy_kg.spec.statistics import over_ranges
 from chronofy_kg.spec.steps import timed_nodes, whole_steps
 from chronofy_kg.spec.trace import Floats, Trace, TraceError
 from chronofy_kg.spec.windows import Indices, range_window, shift, until, window
@@ -45,6 +46,10 @@ class Clock(Protocol):
 
     def step(self, values: Floats, past: bool, fill: float) -> Floats:
         """The neighbouring sample."""
+        ...
+
+    def statistic(self, node: Window, values: Floats, counted: NDArray[np.bool_]) -> Floats:
+        """A statistic over the counted samples of the past window of each sample; NaN: too few."""
         ...
 
     def range(self, at: int, interval: Interval | None, past: bool) -> tuple[int, int]:
@@ -120,6 +125,13 @@ class UniformClock:
         """The neighbouring sample."""
         return _flip(shift(_flip(values), 1, fill)) if past else shift(values, 1, fill)
 
+    def statistic(self, node: Window, values: Floats, counted: NDArray[np.bool_]) -> Floats:
+        """A statistic over the past window of each sample."""
+        low, high = self.offset(node.interval)
+        here = np.arange(values.shape[-1])
+        first = np.zeros_like(here) if high is None else np.maximum(here - high, 0)
+        return over_ranges(node, values, counted, first, np.maximum(here - low + 1, first))
+
     def range(self, at: int, interval: Interval | None, past: bool) -> tuple[int, int]:
         """The samples [first, last) of the window of one sample."""
         low, high = self.offset(interval)
@@ -160,7 +172,8 @@ class PointClock:
         ranges: dict[tuple[int, bool], tuple[Indices, Indices]] = {}
         late: dict[int, NDArray[np.bool_]] = {}
         for node in timed_nodes(root):
-            interval, past = node.interval, node.operator in "HOST"
+            interval = node.interval
+            past = isinstance(node, Window) or node.operator in "HOST"
             assert interval is not None
             assert isinstance(interval.low, Number)
             assert isinstance(interval.high, Number)
@@ -219,6 +232,14 @@ class PointClock:
     def step(self, values: Floats, past: bool, fill: float) -> Floats:
         """The neighbouring sample."""
         return _flip(shift(_flip(values), 1, fill)) if past else shift(values, 1, fill)
+
+    def statistic(self, node: Window, values: Floats, counted: NDArray[np.bool_]) -> Floats:
+        """A statistic over the past window of each sample."""
+        return over_ranges(node, values, counted, *self.past_ranges(node.interval))
+
+    def past_ranges(self, interval: Interval | None) -> tuple[Indices, Indices]:
+        """The samples [first, last) of the past window of each sample."""
+        return self._ranges(interval, True)
 
     def range(self, at: int, interval: Interval | None, past: bool) -> tuple[int, int]:
         """The samples [first, last) of the window of one sample."""

@@ -8,15 +8,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from chronofy_kg.spec.ast import Name, Number
+from chronofy_kg.spec.clauses import RuleDecl, Text
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
-from chronofy_kg.spec.items import Attribute, Option, Range, Step, Text
-from chronofy_kg.spec.model import Cardinality, Evaluate, FactTypeDecl, Kind, OnFail, ParamDecl, SignalDecl
+from chronofy_kg.spec.items import Argument, Attribute, Option, Range, Step
+from chronofy_kg.spec.model import (
+    Cardinality,
+    DecayDecl,
+    Evaluate,
+    FactTypeDecl,
+    Kind,
+    OnFail,
+    ParamDecl,
+    SignalDecl,
+)
 from chronofy_kg.spec.operators import Table
 
-__all__ = ["declare_facttype", "declare_param", "declare_signals", "micros", "range_problem", "read_options"]
+__all__ = [
+    "declare_facttype",
+    "declare_param",
+    "declare_rule",
+    "declare_signals",
+    "micros",
+    "range_problem",
+    "read_options",
+]
 
 MICROS_PER_DAY = 86_400_000_000
 
@@ -71,7 +89,7 @@ _WORDS: dict[str, tuple[str, str]] = {
     **{word: ("cardinality", word) for word in get_args(Cardinality)},
     "fitted": ("fitted", "fitted"),
 }
-_VALUES = ("half_life", "beta", "tolerance", "quality")
+_VALUES = ("half_life", "beta", "decay", "tolerance", "quality")
 
 
 def declare_facttype(parts: list[Any], report: Report, table: Table) -> FactTypeDecl:
@@ -91,10 +109,15 @@ def declare_facttype(parts: list[Any], report: Report, table: Table) -> FactType
         elif field:
             found[field] = (value, attribute.name.span)
     values: dict[str, Any] = {field: value for field, (value, _) in found.items()}
-    kind, beta = values.get("kind"), values.get("beta_per_day")
+    kind, beta = values.get("kind"), values.get("beta_per_day") or values.get("decay")
+    if "decay" in values and "beta_per_day" in values:
+        report.error(found["decay"][1], "name", "the rate is already given, by half_life or beta")
     if kind == "static" and beta:
         report.error(
-            found["beta_per_day"][1], "value", "a static fact does not decay", hint="leave the rate out"
+            found["beta_per_day" if "beta_per_day" in found else "decay"][1],
+            "value",
+            "a static fact does not decay",
+            hint="leave the rate out",
         )
     return FactTypeDecl(text, span=name.span, **{**values, "fitted": "fitted" in values})
 
@@ -117,6 +140,8 @@ def _attribute(attribute: Attribute, report: Report, table: Table) -> tuple[str,
         hint = f"did you mean {meant}?" if meant else f"the attributes are {', '.join(known)}"
         report.error(span, "name", f"{word!r} is no attribute of a fact type", hint=hint)
         return "", None
+    if word == "decay" or attribute.family is not None:
+        return _decay(attribute, report, table)
     if value is None:
         report.error(span, "value", f"{word} needs a value", hint=f"such as {_EXAMPLES[word]}")
         return "", None
@@ -159,6 +184,68 @@ def _beta(attribute: Attribute, value: Number, report: Report, table: Table) -> 
     return "beta_per_day", None
 
 
+_Argument: TypeAlias = Literal["number", "time", "rate"]
+_FAMILIES: dict[str, dict[str, _Argument]] = {
+    "weibull": {"shape": "number", "scale": "time"},
+    "linear": {"rate": "rate"},
+    "power": {"alpha": "number"},
+}
+
+
+def _decay(attribute: Attribute, report: Report, table: Table) -> tuple[str, DecayDecl | None]:
+    """The family of decay of `decay = weibull(shape = 2, scale = 30 d)`."""
+    family, word = attribute.family, attribute.name.name
+    shown = "decay = weibull(shape = 2, scale = 30 d)"
+    if word != "decay":
+        report.error(
+            attribute.name.span, "value", f"{word} is a number", hint=f"a family is given by {shown}"
+        )
+    elif family is None:
+        report.error(attribute.name.span, "value", "decay needs a family", hint=f"such as {shown}")
+    elif family.name.name not in _FAMILIES:
+        meant = did_you_mean(family.name.name, _FAMILIES)
+        hint = f"did you mean {meant}?" if meant else f"the families are {', '.join(_FAMILIES)}"
+        report.error(family.name.span, "name", f"{family.name.name!r} is no family of decay", hint=hint)
+    else:
+        wanted = _FAMILIES[family.name.name]
+        values = {one.name.name: _argument(one, wanted, report, table) for one in family.arguments}
+        if values.keys() <= wanted.keys() and (
+            values.keys() != wanted.keys() or len(values) < len(family.arguments)
+        ):
+            said = f"{family.name.name} takes {' and '.join(wanted)}, each once"
+            report.error(
+                family.name.span, "arity", said, hint=f"such as {shown}" if "shape" in wanted else None
+            )
+        numbers = {name: value for name, value in values.items() if value is not None}
+        if numbers.keys() == wanted.keys() and len(values) == len(family.arguments):
+            return "decay", DecayDecl(family.name.name, numbers)
+    return "", None
+
+
+def _argument(one: Argument, wanted: dict[str, _Argument], report: Report, table: Table) -> float | None:
+    kind, value, name = wanted.get(one.name.name), one.value, one.name.name
+    if kind is None:
+        meant = did_you_mean(name, wanted)
+        hint = f"did you mean {meant}?" if meant else f"it takes {' and '.join(wanted)}"
+        report.error(one.name.span, "name", f"{name!r} is no argument of this family", hint=hint)
+    elif not 0 < value.value < math.inf:
+        report.error(value.span, "value", f"{name} is greater than 0")
+    elif bool(value.unit) != (kind == "time") or (one.per is not None and kind != "rate"):
+        example = {
+            "time": "a time, such as 30 d",
+            "number": "a plain number",
+            "rate": "a rate, such as 0.1 / d",
+        }[kind]
+        report.error(value.span, "unit", f"{name} is {example}")
+    elif one.per is not None and one.per.text not in table.units:
+        report.error(one.per.span, "unit", f"{one.per.text!r} is no unit of time", expected=list(table.units))
+    elif kind == "time":
+        return micros(value, table) / MICROS_PER_DAY
+    else:
+        return value.value * (MICROS_PER_DAY / table.units[one.per.text] if one.per else 1.0)
+    return None
+
+
 def _plain(attribute: Attribute, value: Number, report: Report, table: Table) -> tuple[str, float | None]:
     word = attribute.name.name
     if value.unit is not None:
@@ -178,6 +265,28 @@ _VALUE_READERS: dict[str, Callable[[Attribute, Number, Report, Table], tuple[str
     "tolerance": _plain,
     "quality": _plain,
 }
+
+
+def declare_rule(parts: list[Any], report: Report) -> RuleDecl:
+    """Return a rule from `name, Option, ..., Atom, Literal, ...`."""
+    name: Name = parts[0]
+    weight = 1.0
+    options = [one for one in parts[1:] if isinstance(one, Option)]
+    for at, option in enumerate(options):
+        word, value = option.name.name, option.value
+        if word != "weight":
+            meant = did_you_mean(word, ["weight"])
+            hint = "did you mean weight?" if meant else "the option of a rule is weight"
+            report.error(option.name.span, "name", f"{word!r} is no option of a rule", hint=hint)
+        elif at > 0:
+            report.error(option.name.span, "name", "weight is given twice")
+        elif not isinstance(value, Number) or value.unit or not 0 < value.value <= 1:
+            report.error(value.span, "value", "a weight lies in (0, 1]", hint="such as weight = 0.9")
+        else:
+            weight = value.value
+    head, *body = parts[1 + len(options) :]
+    return RuleDecl(name.name, head, tuple(body), weight, name.span)
+
 
 _OPTIONS: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "severity": ("severity", None),
@@ -214,5 +323,5 @@ def _option_text(option: Option) -> str:
             return name
         case Number(value, unit):
             return f"{value:g}{unit or ''}"
-        case Text(value, _):
+        case Text(value):
             return value

@@ -1,8 +1,9 @@
 """What is wrong with a spec text, and where: `Diagnostic`, and the `Report` that gathers them.
 
-A diagnostic has a place (1-based, in characters), a code, a message, what was expected in the user's words
-and at most one hint. All errors of a text are gathered and raised as one `SpecError`. Which errors there are
-is decided in `grammar`, `parse` and `check`; this module only places, words and raises them.
+A diagnostic has a severity, a place (1-based, in characters), a code, a message, what was expected in the
+user's words and at most one hint. Warnings never make a text invalid. All errors of a text are gathered and
+raised as one `SpecError`. Which errors there are is decided in `grammar`, `parse` and `check`; this module
+only places, words and raises them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 from chronofy_kg.errors import SpecError, SpecSyntaxError, SpecTypeError
 
@@ -23,6 +24,7 @@ __all__ = [
     "Source",
     "Span",
     "did_you_mean",
+    "in_order",
     "raise_diagnostics",
 ]
 
@@ -33,6 +35,11 @@ MOST_ERRORS = 20
 """So many errors of one text are reported at most."""
 
 _WIDEST_LINE = 160
+_MOST_INDEXED = 4 * 1024 * 1024
+"""Characters up to which the starts of lines are kept; a longer text is refused, with one error."""
+_LONGEST_MESSAGE = 300
+
+Severity: TypeAlias = Literal["error", "warning"]
 
 
 class Span(NamedTuple):
@@ -44,19 +51,21 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One error of a spec text.
+    """One error of a spec text, or a warning.
 
     Args:
         line: 1-based line.
         column: 1-based character in the line.
         end_column: the character just after the token, on the same line.
         code: `lex`, `syntax`, `limit`, or the semantic `name`, `type`, `interval`, `unit`, `arity`, `value`,
-            `import`.
+            `import`, `safety`, `cycle`; of warnings `unused`, `precedence`, `constant`, `shadowed`,
+            `boundary`.
         message: what is wrong.
         expected: what could have stood there, in the user's words.
         hint: what to do about it, or None.
         file: name of the text.
         source_line: the line itself.
+        severity: `error` or `warning`.
     """
 
     line: int
@@ -68,9 +77,10 @@ class Diagnostic:
     hint: str | None = None
     file: str = "<string>"
     source_line: str = ""
+    severity: Severity = "error"
 
     def __str__(self) -> str:
-        lines = [f"{self.file}:{self.line}:{self.column}: error[{self.code}]: {self.message}"]
+        lines = [f"{self.file}:{self.line}:{self.column}: {self.severity}[{self.code}]: {self.message}"]
         text, before, width = self._window()
         lines.append(f"    {text}")
         blanks = "".join("\t" if char == "\t" else " " for char in text[:before])
@@ -98,6 +108,7 @@ class Diagnostic:
             "line": self.line,
             "column": self.column,
             "end_column": self.end_column,
+            "severity": self.severity,
             "code": self.code,
             "message": self.message,
             "expected": list(self.expected),
@@ -119,43 +130,63 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of an offset."""
+        if len(self.text) > _MOST_INDEXED:
+            start = self.text.rfind("\n", 0, offset) + 1
+            return self.text.count("\n", 0, offset) + 1, offset - start + 1
         if not self._starts:
             self._starts[:] = accumulate(map((1).__add__, map(len, self.text.split("\n"))), initial=0)
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
-    def line(self, number: int) -> str:
-        """Return the text of a line without its end; call after `place`."""
-        start = self._starts[number - 1]
-        end = self.text.find("\n", start)
+    def line_at(self, offset: int) -> str:
+        """Return the text of the line that an offset is in, without its end."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        end = self.text.find("\n", offset)
         return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
 
     def diagnostic(
-        self, span: Span, code: str, message: str, *, expected: Iterable[str] = (), hint: str | None = None
+        self,
+        span: Span,
+        code: str,
+        message: str,
+        *,
+        expected: Iterable[str] = (),
+        hint: str | None = None,
+        severity: Severity = "error",
     ) -> Diagnostic:
         """Return a diagnostic placed at a span of this text."""
         line, column = self.place(span.start)
         end_line, end_column = self.place(max(span.start, span.end))
-        text = self.line(line)
+        text = self.line_at(span.start)
         if end_line != line:
             end_column = len(text) + 1
+        end_column = max(column + 1, end_column)
+        # A message may quote a name, and a name may have any length.
+        if len(message) > _LONGEST_MESSAGE:
+            message = f"{message[: _LONGEST_MESSAGE // 2]}...{message[-_LONGEST_MESSAGE // 2 :]}"
+        hint = hint if hint is None or len(hint) <= _LONGEST_MESSAGE else None
         return Diagnostic(
-            line, column, max(column + 1, end_column), code, message, tuple(expected), hint, self.file, text
+            line, column, end_column, code, message, tuple(expected), hint, self.file, text, severity
         )
 
 
 class Report:
-    """Gathers the errors of one text."""
+    """Gathers the errors and warnings of one text."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.diagnostics: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
 
     def error(
         self, span: Span, code: str, message: str, *, expected: Iterable[str] = (), hint: str | None = None
     ) -> None:
         """Add an error at a span of the text."""
         self.diagnostics.append(self.source.diagnostic(span, code, message, expected=expected, hint=hint))
+
+    def warn(self, span: Span, code: str, message: str, *, hint: str | None = None) -> None:
+        """Add a warning at a span of the text."""
+        self.warnings.append(self.source.diagnostic(span, code, message, hint=hint, severity="warning"))
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add errors that were found in another text (an import)."""
@@ -173,14 +204,19 @@ def raise_diagnostics(diagnostics: Iterable[Diagnostic]) -> NoReturn:
     Raises:
         SpecError: always; the first 20 in order of place are in `.diagnostics`.
     """
-    unique = dict.fromkeys(diagnostics)
-    ordered = sorted(unique, key=lambda one: (one.file, one.line, one.column))[:MOST_ERRORS]
+    ordered = in_order(diagnostics)
     kinds = {one.code in SYNTAX_CODES for one in ordered}
     if kinds == {True}:
         raise SpecSyntaxError(ordered)
     if kinds == {False}:
         raise SpecTypeError(ordered)
     raise SpecError(ordered)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Return the first 20 different diagnostics in order of place."""
+    unique = dict.fromkeys(diagnostics)
+    return sorted(unique, key=lambda one: (one.file, one.line, one.column))[:MOST_ERRORS]
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str | None:

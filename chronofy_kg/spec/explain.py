@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,15 +25,23 @@ from chronofy_kg.spec.ast import (
     Node,
     Not,
     Pair,
+    Recursive,
     Step,
     Temporal,
+    Window,
 )
 from chronofy_kg.spec.clocks import Clock
 from chronofy_kg.spec.formula import Formula
 from chronofy_kg.spec.monitor import Run, prepare
+from chronofy_kg.spec.statistics import least_of, level_of
 from chronofy_kg.spec.trace import Floats, Trace, TraceError
 
-__all__ = ["Blame", "explain"]
+__all__ = ["Blame", "explain", "explain_text"]
+
+
+_State: TypeAlias = tuple[int, int]
+_Cause: TypeAlias = tuple[Node, int, float]
+_MOST_IN_TEXT = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,10 @@ class Blame:
     signal: str
     index: int
     derivative: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return it as JSON-ready values."""
+        return {"signal": self.signal, "index": self.index, "derivative": self.derivative}
 
 
 def explain(formula: Formula, trace: Trace, index: int = 0, row: int | None = None) -> list[Blame]:
@@ -63,29 +76,72 @@ def explain(formula: Formula, trace: Trace, index: int = 0, row: int | None = No
     >>> explain(parse_formula("G[0,2] x > 0"), Trace({"x": [3.0, 1.0, 4.0]}))
     [Blame(signal='x', index=1, derivative=1.0)]
     """
+    return _explained(formula, trace, index, row)[1]
+
+
+def explain_text(formula: Formula, trace: Trace, index: int = 0, row: int | None = None) -> str:
+    """Return why the robustness at one sample is what it is, in one sentence; arguments as of `explain`.
+
+    >>> from chronofy_kg.spec import Trace, parse_formula
+    >>> explain_text(parse_formula("G[0,2] x > 2"), Trace({"x": [3.0, 1.5, 4.0]}))
+    'rho = -0.5 at sample 0 because x = 1.5 at sample 1'
+    """
+    value, blames = _explained(formula, trace, index, row)
+    start = f"rho = {value:.6g} at sample {index}"
+    if not blames:
+        return f"{start} because an empty window or a constant decides"
+    single = trace.row(row)
+    foremost = sorted(blames, key=lambda one: (-abs(one.derivative), one.index, one.signal))
+    shown = sorted(foremost[:_MOST_IN_TEXT], key=lambda one: (one.index, one.signal))
+    parts = [
+        f"{one.signal} = {single.arrays[one.signal][one.index]:.6g} at sample {one.index}" for one in shown
+    ]
+    more = len(blames) - len(shown)
+    return f"{start} because {' and '.join(parts)}{f' and {more} more' if more else ''}"
+
+
+def _explained(formula: Formula, trace: Trace, index: int, row: int | None) -> tuple[float, list[Blame]]:
     single = trace.row(row)
     if not 0 <= index < single.length:
         raise TraceError(f"index is one of 0..{single.length - 1}, not {index}")
     root, clock, grid, samples = prepare(formula, single)
     run = Run(clock, grid, keep=True)
     run.of(root)
+    walk = _Walk(clock, run)
     start = index if samples is None else int(samples[index])
     found: dict[tuple[int, str], float] = {}
-    walk = _Walk(clock, run)
-    waiting: list[tuple[Node, int, float]] = [(root, start, 1.0)]
-    while waiting:
-        node, at, slope = waiting.pop()
-        if isinstance(node, Name):
+    slopes: dict[_State, float] = {(id(root), start): 1.0}
+    for node, at, causes in walk.order(root, start):
+        slope = slopes.get((id(node), at), 0.0)
+        if isinstance(node, Name) and node.name not in run.own:
             place = at if samples is None else int(np.searchsorted(samples, at, side="right")) - 1
             found[place, node.name] = found.get((place, node.name), 0.0) + slope
-        elif slope:
-            waiting.extend(walk.causes(node, at, slope))
-    return [Blame(signal, at, slope) for (at, signal), slope in sorted(found.items()) if slope]
+        for operand, there, by in causes if slope else ():
+            state = id(operand), there
+            slopes[state] = slopes.get(state, 0.0) + slope * by
+    blames = [Blame(signal, at, slope) for (at, signal), slope in sorted(found.items()) if slope]
+    return walk.value(root, start), blames
 
 
 class _Walk:
     def __init__(self, clock: Clock, run: Run) -> None:
         self.clock, self.run = clock, run
+
+    def order(self, root: Node, start: int) -> list[tuple[Node, int, list[_Cause]]]:
+        """Return all that can decide, each node at a sample once and before what decides it, with its causes."""
+        done: list[tuple[Node, int, list[_Cause]]] = []
+        seen: set[_State] = set()
+        stack: list[tuple[Node, int, list[_Cause] | None]] = [(root, start, None)]
+        while stack:
+            node, at, causes = stack.pop()
+            if causes is not None:
+                done.append((node, at, causes))
+            elif (id(node), at) not in seen:
+                seen.add((id(node), at))
+                causes = list(self.causes(node, at, 1.0))
+                stack.append((node, at, causes))
+                stack.extend((operand, there, None) for operand, there, by in causes if by)
+        return done[::-1]
 
     def value(self, node: Node, at: int) -> float:
         value = self.run.values[id(node)]
@@ -104,6 +160,8 @@ class _Walk:
                 values = [self.value(one, at) for one in operands]
                 return [(operands[_extreme(values, operator == "and")], at, slope)]
             case Compare(operator, left, right):
+                if math.isnan(self.value(left, at)) or math.isnan(self.value(right, at)):
+                    return []
                 sign = slope * self._compare_slope(operator, left, right, at)
                 return [(left, at, sign), (right, at, -sign)]
             case Temporal(operator, operand, interval):
@@ -122,6 +180,12 @@ class _Walk:
                 return self._arithmetic(node, at, slope)
             case Call():
                 return self._call(node, at, slope)
+            case Window():
+                return [(node.value, there, slope * by) for there, by in self._statistic(node, at)]
+            case Recursive(_, body):
+                return [(body, at, slope)]
+            case Name(name) if name in self.run.own:
+                return [(self.run.own[name].body, at, slope)]
             case _:
                 assert isinstance(node, Boolean) or not node.children
                 return []
@@ -131,6 +195,37 @@ class _Walk:
             sign = float(np.sign(self.value(left, at) - self.value(right, at)))
             return sign if operator == "!=" else -sign
         return 1.0 if operator in (">", ">=") else -1.0
+
+    def _statistic(self, node: Window, at: int) -> list[tuple[int, float]]:
+        """The samples of a window with the derivatives of its statistic."""
+        first, last = self.clock.range(at, node.interval, True)
+        values = self.samples(node.value, first, last)
+        counted = ~np.isnan(values)
+        if node.where is not None:
+            counted &= self.samples(node.where, first, last) > 0
+        places, values = first + np.flatnonzero(counted), values[counted]
+        count = len(values)
+        if node.function == "count" or count < max(least_of(node), 1):
+            return []
+        if node.function in ("sum", "mean"):
+            return [(int(there), 1.0 if node.function == "sum" else 1 / count) for there in places]
+        if node.function == "std":
+            apart = values - values.mean()
+            spread = float(np.sqrt(np.mean(apart**2)))
+            return (
+                [
+                    (int(there), float(one) / (count * spread))
+                    for there, one in zip(places, apart, strict=True)
+                ]
+                if spread
+                else []
+            )
+        order = np.argsort(values, kind="stable")
+        place = level_of(node) * (count - 1)
+        low = int(place)
+        share = place - low
+        weights = [(order[low], 1 - share), *([(order[low + 1], share)] if share else [])]
+        return [(int(places[one]), float(weight)) for one, weight in weights]
 
     def _until(self, node: Pair, at: int, slope: float) -> list[tuple[Node, int, float]]:
         past = node.operator == "S"

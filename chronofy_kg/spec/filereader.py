@@ -1,52 +1,61 @@
-"""Reads one spec file: cuts it into items, parses each, and checks the whole.
+"""Reads one spec file: each of its items to a declaration, its imports by another `FileReader`.
 
-Items go through three stages: `_split` (where each starts and ends), `_read` (grammar and declarations) and
-`_check` (names, types, order of lets). Imports are read by another `FileReader`.
+Where items start and end is decided in `splitter`; what was read is checked in `filecheck`, and looked
+through for warnings in `lint`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
-from chronofy_kg.errors import SpecError
-from chronofy_kg.spec.ast import Name, Node, Number
-from chronofy_kg.spec.check import FORMULA, NUMBER, UNKNOWN, Scope, Type, check_tree
-from chronofy_kg.spec.declare import declare_facttype, declare_param, declare_signals, read_options
+from chronofy_kg.errors import InputError, SpecError
+from chronofy_kg.spec.ast import Name, Node
+from chronofy_kg.spec.clauses import Text
+from chronofy_kg.spec.declare import (
+    declare_facttype,
+    declare_param,
+    declare_rule,
+    declare_signals,
+    read_options,
+)
 from chronofy_kg.spec.diagnostics import MOST_ERRORS, Report, Source, Span, did_you_mean
+from chronofy_kg.spec.draft import Draft, ReadLet
+from chronofy_kg.spec.filecheck import check_draft, count_exported
 from chronofy_kg.spec.formula import Formula
-from chronofy_kg.spec.items import Option, Priority, Text
-from chronofy_kg.spec.model import FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
+from chronofy_kg.spec.items import Option, Priority
+from chronofy_kg.spec.model import LabelDecl, SpecDecl
 from chronofy_kg.spec.operators import table
 from chronofy_kg.spec.parser import parser
-from chronofy_kg.spec.resolve import order_lets
-from chronofy_kg.spec.scan import MOST_FILE_TOKENS, Token, scan
+from chronofy_kg.spec.scan import MOST_FILE_TOKENS, Scan, Token, scan
 from chronofy_kg.spec.specfile import SpecFile
-from chronofy_kg.spec.steps import check_steps
+from chronofy_kg.spec.splitter import Item, split_items
 
-__all__ = ["FileReader"]
+__all__ = ["FileReader", "Loader"]
 
 MOST_FILE_CHARACTERS = 1024 * 1024
 _MOST_IMPORTS_DEEP = 10
+_MOST_FILES = 200
+_MOST_IMPORTED_NAMES = 20_000
 
 Loader = Callable[[str], str]
 
 
-class _Item(NamedTuple):
-    first: int
-    last: int
-    end: int
-
-
 @dataclass(slots=True)
-class _Let:
-    name: Name
-    root: Node
+class Budget:
+    """What a file and all its imports share: the words and signs that may still be read, and the files read
+    so far.
+
+    Each file is read once, however many ways lead to it.
+    """
+
+    tokens: int = MOST_FILE_TOKENS
+    loaded: dict[str, SpecFile | SpecError] = field(default_factory=dict)
 
 
 class FileReader:
-    """Reads one file; `trail` holds the imports that lead to it, `loaded` the files that were read."""
+    """Reads one file; `trail` holds the imports that lead to it."""
 
     def __init__(
         self,
@@ -54,98 +63,62 @@ class FileReader:
         path: str,
         loader: Loader | None,
         trail: tuple[str, ...] = (),
-        loaded: dict[str, SpecFile | SpecError] | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        self.source = Source(text.removeprefix("\ufeff"), path)
-        self.report = Report(self.source)
+        self.report = Report(Source(text.removeprefix("\ufeff"), path))
+        self.draft = Draft(self.report)
         self.table = table()
+        self.imported_names = 0
         self.loader, self.trail = loader, (*trail, path)
-        # Each file is read once, however many ways lead to it.
-        self.loaded: dict[str, SpecFile | SpecError] = {} if loaded is None else loaded
-        self.params: dict[str, ParamDecl] = {}
-        self.signals: dict[str, SignalDecl] = {}
-        self.facttypes: dict[str, FactTypeDecl] = {}
-        self.lets: dict[str, _Let] = {}
-        self.specs: dict[str, SpecDecl] = {}
-        self.labels: dict[str, LabelDecl] = {}
-        self.imports: dict[str, SpecFile] = {}
-        self.unknown: set[str] = set()
-        self.places: dict[tuple[str, str], Span] = {}
-        self.signals_failed = False
+        self.budget = Budget() if budget is None else budget
 
     def read(self) -> SpecFile:
         """Return what the file declares, or raise all its errors."""
-        if not self._too_large():
-            self.scan = scan(self.source, self.report, self.table)
-            if len(self.scan.tokens) > MOST_FILE_TOKENS:
-                span = self.scan.tokens[MOST_FILE_TOKENS].span
-                message = f"a file has at most {MOST_FILE_TOKENS} words and signs"
-                self.report.error(span, "limit", message, hint="split it and import the parts")
-            else:
-                self._read_items()
-                # With that many errors the rest was not read, so its names are not known.
-                if len(self.report.diagnostics) < MOST_ERRORS:
-                    self._check()
+        file = self.read_with_errors()
         self.report.check()
-        return self._file()
+        assert file is not None
+        return file
 
-    def _too_large(self) -> bool:
-        if len(self.source.text) <= MOST_FILE_CHARACTERS:
-            return False
-        span = Span(MOST_FILE_CHARACTERS, MOST_FILE_CHARACTERS + 1)
-        self.report.error(span, "limit", f"a file has at most {MOST_FILE_CHARACTERS} characters")
-        return True
+    def read_with_errors(self) -> SpecFile | None:
+        """Return what the file declares well, its errors in `report`; None: they leave too much unknown."""
+        source = self.draft.source
+        if len(source.text) > MOST_FILE_CHARACTERS:
+            span = Span(MOST_FILE_CHARACTERS, MOST_FILE_CHARACTERS + 1)
+            self.report.error(span, "limit", f"a file has at most {MOST_FILE_CHARACTERS} characters")
+            return None
+        scanned = scan(source, self.report, self.table, self.budget.tokens)
+        self.budget.tokens -= len(scanned.tokens)
+        if scanned.cut:
+            return None
+        self._read_items(scanned)
+        # With that many errors the rest was not read, so its names are not known.
+        return check_draft(self.draft, self.table) if len(self.report.diagnostics) < MOST_ERRORS else None
 
-    def _split(self) -> Iterator[_Item]:
-        """Yield the items: each starts at an item word or after a semicolon."""
-        tokens, first = self.scan.tokens, 0
-        for at, token in enumerate(tokens):
-            starts = token.kind == "word" and self._starts_item(at)
-            if starts or token.text == ";":
-                if at > first:
-                    yield _Item(first, at, token.start)
-                elif not starts and (at == 0 or tokens[at - 1].text == ";"):
-                    yield _Item(at, at + 1, token.end)
-                first = at if starts else at + 1
-        if first < len(tokens):
-            yield _Item(first, len(tokens), len(self.source.text))
-
-    def _starts_item(self, at: int) -> bool:
-        """Whether an item starts at a word: an item word, or one misspelt at the start of a line."""
-        tokens, word = self.scan.tokens, self.scan.tokens[at].text
-        if word in self.table.items or word == "rule":
-            return True
-        if word in self.table.reserved or at == 0 or at + 1 == len(tokens):
-            return False
-        if "\n" not in self.scan.masked[tokens[at - 1].end : tokens[at].start]:
-            return False
-        after = tokens[at + 1]
-        named = after.kind == "string" or (after.kind == "word" and after.text not in self.table.reserved)
-        return named and did_you_mean(word, self.table.items) is not None
-
-    def _read_items(self) -> None:
+    def _read_items(self, scanned: Scan) -> None:
         skip = -1
-        for item in self._split():
-            opener = self.scan.tokens[item.first]
+        for item in split_items(scanned, self.table):
+            opener = scanned.tokens[item.first]
             if item.first == skip:
                 continue
             if len(self.report.diagnostics) >= MOST_ERRORS:
                 return
             if opener.text not in self.table.items:
                 self._no_item(opener)
+                self._forget(scanned, item)
                 continue
             errors = len(self.report.diagnostics)
-            spoiled = self.scan.spoiled(opener.start, item.end)
             header = None
-            if not spoiled:
-                header = parser().header(opener.text, self.scan, self.report, opener.start, item.end)
+            if not scanned.spoiled(opener.start, item.end):
+                header = parser().header(opener.text, scanned, self.report, opener.start, item.end)
             if header is None:
-                self._forget(item)
-                skip = self._cut_short(item, errors)
+                self._forget(scanned, item)
+                skip = self._cut_short(scanned, item, errors)
                 continue
             body: Node | None = None
             if header.body is not None:
-                body = parser().formula(self.scan, self.report, header.body, item.end)
+                body = parser().formula(scanned, self.report, header.body, item.end)
+                if body is None:
+                    self._mention(scanned, item)
             _READERS[opener.text](self, header.parts, body)
 
     def _no_item(self, token: Token) -> None:
@@ -158,69 +131,71 @@ class FileReader:
             hint=f"did you mean {meant}?" if meant else None,
         )
 
-    def _forget(self, item: _Item) -> None:
-        """Keep the names of an item with errors, so that their uses are not errors too."""
-        tokens = self.scan.tokens[item.first : item.last]
-        words = [token.text for token in tokens[1:] if token.kind == "word"]
-        if tokens[0].text == "signal":
-            self.signals_failed = True
-            self.unknown.update(words)
-        elif tokens[0].text == "import":
-            self.unknown.update(words)
-        elif tokens[0].text in ("param", "let"):
-            self.unknown.update(words[:1])
+    def _mention(self, scanned: Scan, item: Item) -> list[str]:
+        words = [one.text for one in scanned.tokens[item.first + 1 : item.last] if one.kind == "word"]
+        self.draft.mentioned.update(words)
+        return words
 
-    def _cut_short(self, item: _Item, errors: int) -> int:
+    def _forget(self, scanned: Scan, item: Item) -> None:
+        """Keep the names of an item with errors, so that their uses are not errors too."""
+        words, opener = self._mention(scanned, item), scanned.tokens[item.first].text
+        if opener == "signal":
+            self.draft.signals_failed = True
+            self.draft.unknown.update(words)
+        elif opener == "import":
+            self.draft.unknown.update(words)
+        elif opener in ("param", "let"):
+            self.draft.unknown.update(words[:1])
+
+    def _cut_short(self, scanned: Scan, item: Item, errors: int) -> int:
         """The next item's first token if that is an item word used as a name here, else -1."""
-        tokens = self.scan.tokens
+        tokens, source = scanned.tokens, self.draft.source
         if item.last >= len(tokens) or len(self.report.diagnostics) == errors:
             return -1
         error, nearest = self.report.diagnostics[-1], tokens[item.last]
-        same_line = self.source.place(nearest.start) == (error.line, error.column)
-        return item.last if same_line and self.source.place(tokens[item.first].start)[0] == error.line else -1
-
-    def _declare(self, space: str, name: str, span: Span) -> bool:
-        """Whether a name is new in its space; reports it if not."""
-        before = self.places.setdefault((space, name), span)
-        if before is span:
-            return True
-        line = self.source.place(before.start)[0]
-        self.report.error(span, "name", f"{name!r} is already declared in line {line}")
-        return False
+        same_line = source.place(nearest.start) == (error.line, error.column)
+        return item.last if same_line and source.place(tokens[item.first].start)[0] == error.line else -1
 
     def _param(self, parts: list[Any], body: Node | None) -> None:
         decl = declare_param(parts, self.report, self.table)
-        if self._declare("value", decl.name, decl.span):
-            self.params[decl.name] = decl
+        if self.draft.declare("value", decl.name, decl.span):
+            self.draft.params[decl.name] = decl
 
     def _signal(self, parts: list[Any], body: Node | None) -> None:
         for decl in declare_signals(parts, self.report):
-            if self._declare("value", decl.name, decl.span):
-                self.signals[decl.name] = decl
+            if self.draft.declare("value", decl.name, decl.span):
+                self.draft.signals[decl.name] = decl
 
     def _facttype(self, parts: list[Any], body: Node | None) -> None:
         decl = declare_facttype(parts, self.report, self.table)
-        if self._declare("fact type", decl.name, decl.span):
-            self.facttypes[decl.name] = decl
+        if self.draft.declare("fact type", decl.name, decl.span):
+            self.draft.facttypes[decl.name] = decl
 
     def _let(self, parts: list[Any], body: Node | None) -> None:
         name: Name = parts[0]
         if body is None:
-            self.unknown.add(name.name)
-        if self._declare("value", name.name, name.span) and body is not None:
-            self.lets[name.name] = _Let(name, body)
+            self.draft.unknown.add(name.name)
+        if self.draft.declare("value", name.name, name.span) and body is not None:
+            self.draft.lets[name.name] = ReadLet(name, body)
 
     def _spec(self, parts: list[Any], body: Node | None) -> None:
         name: Name = parts[0]
         options = read_options([one for one in parts if isinstance(one, Option)], self.report)
-        if self._declare("spec", name.name, name.span) and body is not None:
-            self.specs[name.name] = SpecDecl(name.name, Formula(body, self.source), span=name.span, **options)
+        if self.draft.declare("spec", name.name, name.span) and body is not None:
+            formula = Formula(body, self.draft.source)
+            self.draft.specs[name.name] = SpecDecl(name.name, formula, span=name.span, **options)
 
     def _label(self, parts: list[Any], body: Node | None) -> None:
         name: Name = parts[0]
         priority = parts[1].value if len(parts) > 1 and isinstance(parts[1], Priority) else None
-        if self._declare("spec", name.name, name.span) and body is not None:
-            self.labels[name.name] = LabelDecl(name.name, Formula(body, self.source), priority, name.span)
+        if self.draft.declare("spec", name.name, name.span) and body is not None:
+            formula = Formula(body, self.draft.source)
+            self.draft.labels[name.name] = LabelDecl(name.name, formula, priority, name.span)
+
+    def _rule(self, parts: list[Any], body: Node | None) -> None:
+        decl = declare_rule(parts, self.report)
+        if self.draft.declare("rule", decl.name, decl.span):
+            self.draft.rules[decl.name] = decl
 
     def _import(self, parts: list[Any], body: Node | None) -> None:
         path: Text = parts[0]
@@ -234,12 +209,14 @@ class FileReader:
             self.report.error(
                 path.span, "import", "this import needs a name", hint=f'import "{path.value}" as NAME'
             )
-        elif self._declare("import", alias, span):
-            self._load(path, alias)
+        elif self.draft.declare("import", alias, span):
+            self._load(path, alias, span)
 
-    def _load(self, path: Text, alias: str) -> None:
+    def _load(self, path: Text, alias: str, span: Span) -> None:
+        draft = self.draft
+
         def refuse(message: str, hint: str | None = None) -> None:
-            self.unknown.add(alias)
+            draft.unknown.add(alias)
             self.report.error(path.span, "import", message, hint=hint)
 
         if self.loader is None:
@@ -248,108 +225,35 @@ class FileReader:
             return refuse(f"this import leads back to itself: {' -> '.join((*self.trail, path.value))}")
         if len(self.trail) > _MOST_IMPORTS_DEEP:
             return refuse(f"imports are more than {_MOST_IMPORTS_DEEP} deep")
-        if path.value not in self.loaded:
+        if path.value not in self.budget.loaded:
+            if len(self.budget.loaded) >= _MOST_FILES:
+                return refuse(f"a file imports at most {_MOST_FILES} others, theirs included")
             try:
                 text = self.loader(path.value)
-            except (OSError, LookupError, ValueError) as error:
+            except (OSError, LookupError, ValueError, InputError) as error:
                 return refuse(f"{path.value!r} cannot be read: {error}")
-            self.loaded[path.value] = self._read_import(text, path.value)
-        file = self.loaded[path.value]
+            self.budget.loaded[path.value] = self._read_import(text, path.value)
+        file = self.budget.loaded[path.value]
         if isinstance(file, SpecError):
-            self.unknown.add(alias)
+            draft.unknown.add(alias)
             return self.report.extend(file.diagnostics)
-        self.imports[alias] = file
+        self.imported_names += count_exported(file)
+        if self.imported_names > _MOST_IMPORTED_NAMES:
+            draft.unknown.add(alias)
+            message = f"imports bring more than {_MOST_IMPORTED_NAMES} names"
+            return self.report.error(path.span, "limit", message)
+        draft.imports[alias] = file
+        draft.import_spans[alias] = span
         for name, decl in file.facttypes.items():
-            if self.facttypes.get(name) != decl and self._declare("fact type", name, path.span):
-                self.facttypes[name] = decl
+            if draft.facttypes.get(name) != decl and draft.declare("fact type", name, path.span):
+                draft.facttypes[name] = decl
         return None
 
     def _read_import(self, text: str, path: str) -> SpecFile | SpecError:
         try:
-            return FileReader(text, path, self.loader, self.trail, self.loaded).read()
+            return FileReader(text, path, self.loader, self.trail, self.budget).read()
         except SpecError as error:
             return error
-
-    def _types(self) -> dict[str, Type]:
-        types: dict[str, Type] = dict.fromkeys(self.unknown, UNKNOWN)
-        types.update(dict.fromkeys(self.signals, NUMBER))
-        types.update((name, _param_type(decl.default)) for name, decl in self.params.items())
-        for alias, file in self.imports.items():
-            types.update((f"{alias}.{name}", kind) for name, kind in _exported(file).items())
-        return types
-
-    def _bounds(self) -> dict[str, Number]:
-        bounds = {name: decl.default for name, decl in self.params.items()}
-        for alias, file in self.imports.items():
-            bounds.update((f"{alias}.{name}", decl.default) for name, decl in file.params.items())
-        return bounds
-
-    def _check(self) -> None:
-        types = self._types()
-        specs = dict.fromkeys(self.specs, "a spec") | dict.fromkeys(self.labels, "a label")
-        others = {name: what for name, what in specs.items() if name not in types}
-        # Where no signal is declared any name is one; where a declaration failed, it may have been any name.
-        scope = Scope(types, self._bounds(), self.signals_failed or not self.signals, others, self.imports)
-        self._check_lets(scope, types)
-        roots = [spec.formula.root for spec in self.specs.values()]
-        roots += [label.formula.root for label in self.labels.values()]
-        for root in roots:
-            check_tree(root, scope, self.report, self.table)
-        check_steps(
-            [*roots, *(let.root for let in self.lets.values())], self.signals, self.report, self.table
-        )
-
-    def _check_lets(self, scope: Scope, types: dict[str, Type]) -> None:
-        order = order_lets({name: let.root for name, let in self.lets.items()})
-        for name, span in order.unguarded.items():
-            self.report.error(
-                span, "name", f"{name} refers to itself now",
-                hint=f"refer to its past: prev {name}, or O[1,...] {name}",
-            )  # fmt: skip
-        for name, span in order.cyclic.items():
-            self.report.error(span, "name", f"{name} refers to itself through other lets")
-        types.update(dict.fromkeys(order.cyclic, UNKNOWN))
-        self.recursive = order.recursive
-        for name in order.names:
-            if name in order.recursive:
-                types[name] = FORMULA
-            types[name] = check_tree(self.lets[name].root, scope, self.report, self.table, number=True)
-        self.let_types = {name: types[name] for name in order.names}
-
-    def _file(self) -> SpecFile:
-        lets = {
-            name: LetDecl(
-                name,
-                Formula(self.lets[name].root, self.source),
-                self.let_types[name].kind == "number",
-                name in self.recursive,
-                self.lets[name].name.span,
-            )
-            for name in self.let_types
-        }
-        return SpecFile(
-            params=self.params,
-            signals=self.signals,
-            facttypes=self.facttypes,
-            lets=lets,
-            specs=self.specs,
-            labels=self.labels,
-            imports=self.imports,
-            source=self.source,
-        )
-
-
-def _param_type(default: Number) -> Type:
-    return Type("number", "time" if default.unit else "plain")
-
-
-def _exported(file: SpecFile) -> dict[str, Type]:
-    types: dict[str, Type] = dict.fromkeys(file.signals, NUMBER)
-    types.update((name, _param_type(decl.default)) for name, decl in file.params.items())
-    types.update((name, NUMBER if let.is_number else FORMULA) for name, let in file.lets.items())
-    for alias, inner in file.imports.items():
-        types.update((f"{alias}.{name}", kind) for name, kind in _exported(inner).items())
-    return types
 
 
 _READERS: dict[str, Callable[[FileReader, list[Any], Node | None], None]] = {
@@ -360,4 +264,5 @@ _READERS: dict[str, Callable[[FileReader, list[Any], Node | None], None]] = {
     "let": FileReader._let,
     "spec": FileReader._spec,
     "label": FileReader._label,
+    "rule": FileReader._rule,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from chronofy_kg.spec.ast import Name, Node, postorder
+from chronofy_kg.spec.ast import Name, Node, Recursive, postorder
 from chronofy_kg.spec.diagnostics import Source
 from chronofy_kg.spec.format import node_text
 
@@ -28,4 +28,6 @@ class Formula:
     @property
     def names(self) -> tuple[str, ...]:
         """The names that the formula reads, sorted: its signals, once parameters and lets were put in."""
-        return tuple(sorted({node.name for node in postorder(self.root) if isinstance(node, Name)}))
+        nodes = list(postorder(self.root))
+        own = {node.name for node in nodes if isinstance(node, Recursive)}
+        return tuple(sorted({node.name for node in nodes if isinstance(node, Name)} - own))

@@ -16,9 +16,26 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from chronofy_kg.spec.ast import Boolean, Compare, Logic, Node, Not, Pair, Step, Temporal, postorder
+from chronofy_kg.spec.ast import (
+    Boolean,
+    Compare,
+    Interval,
+    Logic,
+    Name,
+    Node,
+    Not,
+    Number,
+    Pair,
+    Recursive,
+    Step,
+    Temporal,
+    Timed,
+    Window,
+)
 from chronofy_kg.spec.clocks import Clock, PointClock, UniformClock
-from chronofy_kg.spec.numbers import Amount, Range, margin, number_value, unknown_range
+from chronofy_kg.spec.machine import Planes, run_recursion
+from chronofy_kg.spec.numbers import Span, margin_range, number_range
+from chronofy_kg.spec.recursion import evaluation_order, operands_of
 from chronofy_kg.spec.trace import Floats, Trace, TraceError
 
 __all__ = ["future_bounds"]
@@ -26,9 +43,11 @@ __all__ = ["future_bounds"]
 Bounds: TypeAlias = tuple[Floats, Floats]
 INFINITY = math.inf
 _MOST_SAMPLES = 100_000_000
+_RECURSION_FOLLOWED = 16
+"""Unknown samples over which a let that refers to itself is followed; after them it may be anything."""
 
 
-def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats) -> Bounds:
+def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats, whole: bool = False) -> Bounds:
     """Return lower and upper robustness at every sample.
 
     Args:
@@ -36,8 +55,9 @@ def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats) -> Bou
         clock: its windows.
         trace: the samples.
         values: the robustness over the samples there are, which is the answer where nothing looks ahead.
+        whole: whether samples that do not look ahead can be uncertain too, because numbers are missing.
     """
-    if not any(_ahead(node) for node in postorder(root)):
+    if not whole and not any(_ahead(node) for node in evaluation_order(root)):
         return values.copy(), values.copy()
     if isinstance(clock, PointClock):
         return _Open(clock, trace).of(root)
@@ -46,14 +66,14 @@ def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats) -> Bou
     beyond = int(min(reach.ahead, reach.settled + 1))
     # Only samples that look past the end can differ, and they need no more of the trace than they look back.
     n = trace.length
-    open_from = int(max(0, n - reach.ahead))
-    start = int(max(0, open_from - reach.behind))
+    open_from = 0 if whole else int(max(0, n - reach.ahead))
+    start = 0 if whole else int(max(0, open_from - reach.behind))
     lower, upper = values.copy(), values.copy()
     if open_from == n:
         return lower, upper
-    part = _Longer(clock, trace.part(start), beyond).of(root)
-    for whole, end in zip((lower, upper), part, strict=True):
-        whole[..., open_from:] = end[..., open_from - start : n - start]
+    part = _Longer(clock, trace.part(start), beyond, beyond < reach.ahead).of(root)
+    for whole_end, end in zip((lower, upper), part, strict=True):
+        whole_end[..., open_from:] = end[..., open_from - start : n - start]
     return lower, upper
 
 
@@ -71,18 +91,20 @@ class _Reach(NamedTuple):
 
 def _reach(root: Node, clock: UniformClock) -> _Reach:
     found: dict[int, _Reach] = {}
-    for node in postorder(root):
-        parts = [found[id(child)] for child in node.children]
+    for node in evaluation_order(root):
+        parts = [found[id(child)] for child in operands_of(node)]
         ahead, behind, settled = (
             (max(ends, default=0.0) for ends in zip(*parts, strict=True)) if parts else (0, 0, 0)
         )
         low, high = 0, 0.0
-        if isinstance(node, Temporal | Pair):
+        if isinstance(node, Timed):
             low, end = clock.offset(node.interval)
             high = INFINITY if end is None else end
         elif isinstance(node, Step):
             high = 1.0
-        if _ahead(node):
+        if isinstance(node, Recursive):
+            behind, settled = INFINITY, settled + _RECURSION_FOLLOWED
+        elif _ahead(node):
             ahead += high
         elif high:
             behind += high
@@ -92,84 +114,106 @@ def _reach(root: Node, clock: UniformClock) -> _Reach:
 
 
 class _Bounds(ABC):
-    """Pairs of lower and upper values; how atoms and windows get them is in the subclasses."""
+    """Pairs of lower and upper values of numbers and formulas, over `length` samples."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.numbers: dict[int, Amount] = {}
-        self.ranges: dict[int, Range] = {}
+    def __init__(self, clock: Clock, trace: Trace, beyond: int = 0) -> None:
+        self.clock, self.trace = clock, trace
+        self.beyond, self.length = beyond, trace.length + beyond
 
     def of(self, root: Node) -> Bounds:
-        pairs: dict[int, Bounds] = {}
-        for node in postorder(root):
-            if isinstance(node, Boolean | Compare | Logic | Not | Temporal | Pair | Step):
-                pairs[id(node)] = self._pair(
-                    node, [pairs[id(child)] for child in node.children if id(child) in pairs]
-                )
-                continue
-            signals, children = self.trace.arrays, node.children
-            self.numbers[id(node)] = number_value(node, [self.numbers[id(one)] for one in children], signals)
-            self.ranges[id(node)] = unknown_range(node, [self.ranges[id(one)] for one in children], signals)
-        return pairs[id(root)]
+        pairs: dict[int, Span] = {}
+        for node in evaluation_order(root):
+            pairs[id(node)] = self._pair(node, [pairs[id(child)] for child in operands_of(node)])
+        lower, upper = (
+            np.broadcast_to(end, (*self.trace.shape[:-1], self.length)) for end in pairs[id(root)]
+        )
+        return lower, upper
 
-    def _pair(self, node: Node, operands: list[Bounds]) -> Bounds:
+    def _pair(self, node: Node, operands: list[Span]) -> Span:
         match node:
             case Boolean(value):
-                amount = np.full(self.trace.shape, INFINITY if value else -INFINITY)
-                return self.atom(amount, (float(amount.flat[0]),) * 2)
-            case Compare(operator, left, right):
-                sides = (self.numbers[id(left)], self.numbers[id(right)])
-                amount = np.array(np.broadcast_to(margin(operator, *sides, node), self.trace.shape))
-                return self.atom(
-                    amount, _margin_range(operator, self.ranges[id(left)], self.ranges[id(right)])
-                )
+                amount = INFINITY if value else -INFINITY
+                return amount, amount
+            case Compare(operator):
+                return margin_range(operator, *operands)
             case Not():
-                lower, upper = operands[0]
-                return -upper, -lower
+                return -operands[0][1], -operands[0][0]
             case Logic(operator):
                 join = np.minimum if operator == "and" else np.maximum
                 return reduce(join, [low for low, _ in operands]), reduce(
                     join, [high for _, high in operands]
                 )
+            case Temporal() | Pair() | Step():
+                return self.temporal(node, [self._arrays(one) for one in operands])
+            case Name(name):
+                return self._signal(self.trace.arrays[name])
+            case Window():
+                return self._statistic(node, [self._arrays(one) for one in operands])
+            case Recursive():
+                return self.recursive(node, [self._arrays(one) for one in operands])
             case _:
-                assert isinstance(node, Temporal | Pair | Step)
-                return self.temporal(node, operands)
+                return number_range(node, operands)
 
-    @abstractmethod
-    def atom(self, known: Floats, unknown: Range) -> Bounds:
-        """Return the bounds of a comparison, known over the trace and anything in a range after it."""
+    def _arrays(self, pair: Span) -> Bounds:
+        low, high = (np.full(self.length, end) if np.ndim(end) == 0 else np.asarray(end) for end in pair)
+        return low, high
+
+    def _signal(self, known: Floats) -> Span:
+        if not self.beyond:
+            return known, known
+        shape = (*known.shape[:-1], self.beyond)
+        low, high = (np.concatenate([known, np.full(shape, end)], axis=-1) for end in (-INFINITY, INFINITY))
+        return low, high
+
+    def _statistic(self, node: Window, operands: list[Bounds]) -> Span:
+        """A statistic is known where every number of its window is, and whether it counts."""
+        low, high = operands[0]
+        unsure = (low != high) & ~np.isnan(low)
+        counted = ~np.isnan(low)
+        if len(operands) > 1:
+            may, must = operands[1][1] > 0, operands[1][0] > 0
+            unsure, counted = (unsure & may) | (may & ~must & counted), counted & must
+        known = self.clock.statistic(node, np.where(unsure, 0.0, low), counted)
+        unknown = self.clock.statistic(_counting(node.interval), np.zeros(self.length), unsure) > 0
+        floor = 0.0 if node.function in ("std", "count") else -INFINITY
+        return np.where(unknown, floor, known), np.where(unknown, INFINITY, known)
+
+    def recursive(self, node: Recursive, operands: list[Bounds]) -> Span:
+        """Return the bounds of a let that refers to itself."""
+        return run_recursion(node, operands, self.clock, self.length, Planes(2, lower=0, upper=1))
 
     @abstractmethod
     def temporal(self, node: Temporal | Pair | Step, operands: list[Bounds]) -> Bounds:
         """Return the bounds of a temporal operator over those of its operands."""
 
 
-def _margin_range(operator: str, left: Range, right: Range) -> Range:
-    (a, b), (c, d) = left, right
-    if operator in ("<", "<="):
-        (a, b), (c, d) = (c, d), (a, b)
-    low, high = a - d, b - c
-    low, high = (-INFINITY if math.isnan(low) else low), (INFINITY if math.isnan(high) else high)
-    if operator in ("==", "!="):
-        least, most = max(0.0, low, -high), max(abs(low), abs(high))
-        return (-most, -least) if operator == "==" else (least, most)
-    return low, high
+def _counting(interval: Interval) -> Window:
+    return Window("count", interval, Number(0.0))
 
 
 class _Longer(_Bounds):
-    """Uniform sampling: the trace with unknown samples behind it."""
+    """Uniform sampling: the trace with unknown samples behind it.
 
-    def __init__(self, clock: UniformClock, trace: Trace, beyond: int) -> None:
-        super().__init__(trace)
-        self.clock, self.beyond = clock, beyond
-        if (trace.length + beyond) * math.prod(trace.shape[:-1]) > _MOST_SAMPLES:
+    `endless`: they are too few for all that is looked at, so from some sample on nothing may change any more.
+    """
+
+    clock: UniformClock
+
+    def __init__(self, clock: UniformClock, trace: Trace, beyond: int, endless: bool) -> None:
+        super().__init__(clock, trace, beyond)
+        self.endless = endless
+        if self.length * math.prod(trace.shape[:-1]) > _MOST_SAMPLES:
             raise TraceError(
                 f"the formula depends on {beyond} samples after the trace; shorten its intervals"
             )
 
-    def atom(self, known: Floats, unknown: Range) -> Bounds:
-        shape = (*known.shape[:-1], self.beyond)
-        low, high = (np.concatenate([known, np.full(shape, end)], axis=-1) for end in unknown)
+    def recursive(self, node: Recursive, operands: list[Bounds]) -> Span:
+        """Return the bounds; after some samples of an endless future nothing is known of what it will be."""
+        low, high = super().recursive(node, operands)
+        if self.endless:
+            settled = int(max((_reach(one, self.clock).settled for one in operands_of(node)), default=0))
+            low[..., self.trace.length + settled + _RECURSION_FOLLOWED :] = -INFINITY
+            high[..., self.trace.length + settled + _RECURSION_FOLLOWED :] = INFINITY
         return low, high
 
     def temporal(self, node: Temporal | Pair | Step, operands: list[Bounds]) -> Bounds:
@@ -184,19 +228,14 @@ class _Longer(_Bounds):
             elif isinstance(node, Temporal):
                 ends.append(self.clock.window(parts[0], node.interval, past, lowest, fill))
             else:
-                ends.append(self.clock.until(parts[0], parts[1], node.interval, past, fill))
+                ends.append(self.clock.until(*np.broadcast_arrays(*parts), node.interval, past, fill))
         return ends[0], ends[1]
 
 
 class _Open(_Bounds):
     """Samples at any instants: windows that reach past the end are open."""
 
-    def __init__(self, clock: PointClock, trace: Trace) -> None:
-        super().__init__(trace)
-        self.clock = clock
-
-    def atom(self, known: Floats, unknown: Range) -> Bounds:
-        return known, known
+    clock: PointClock
 
     def temporal(self, node: Temporal | Pair | Step, operands: list[Bounds]) -> Bounds:
         past, lowest = not _ahead(node), node.operator in ("G", "H", "wnext", "wprev")
@@ -209,7 +248,7 @@ class _Open(_Bounds):
             elif isinstance(node, Temporal):
                 ends.append(self.clock.window(parts[0], node.interval, past, lowest, fill))
             else:
-                ends.append(self.clock.until(parts[0], parts[1], node.interval, past, fill))
+                ends.append(self.clock.until(*np.broadcast_arrays(*parts), node.interval, past, fill))
         lower, upper = ends
         if past:
             return lower, upper

@@ -9,7 +9,7 @@ slows this grammar).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,8 +27,10 @@ from chronofy_kg.spec.ast import (
     Not,
     Number,
     Pair,
+    Recursive,
     Step,
     Temporal,
+    Window,
     arithmetic,
     logic,
 )
@@ -38,15 +40,21 @@ from chronofy_kg.spec.operators import Level, Table
 from chronofy_kg.spec.scan import Group
 from chronofy_kg.spec.terminals import END, Failure, Terminals
 
-__all__ = ["FormulaGrammar", "signed_quantity"]
+__all__ = ["FormulaGrammar", "interval_element", "signed_quantity"]
 
 _FAILED = Name("?")
 """Stands for a bracket whose inside has an error, so that what is around it is looked at too."""
 
 
-class _Arguments(NamedTuple):
-    nodes: tuple[Node, ...]
+class _Inside(NamedTuple):
+    """What a bracket holds that is no formula: arguments, the level of a quantile, the parts of a window."""
+
+    parts: tuple[Any, ...]
     end: int
+
+
+class _Least(NamedTuple):
+    samples: int
 
 
 class FormulaGrammar:
@@ -55,7 +63,7 @@ class FormulaGrammar:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.terminals = Terminals(table)
-        self._groups: dict[int, tuple[Node | _Arguments, int]] = {}
+        self._groups: dict[int, tuple[Node | _Inside, int]] = {}
         self._symbols = sorted(
             {word for level in table.levels for one in level.operators for word in one.spellings}, key=len
         )
@@ -66,9 +74,14 @@ class FormulaGrammar:
         end = self.terminals.end()
         comma = self.terminals.symbol(",").suppress()
         self._formula = element + end
-        argument = ladder["sum"]
-        self._arguments = argument + pp.ZeroOrMore(comma + argument) + end
-        for whole in (self._formula, self._arguments):
+        self._insides = {
+            "formula": self._formula,
+            "call": ladder["sum"] + pp.ZeroOrMore(comma + ladder["sum"]) + end,
+            "level": signed_quantity(self.terminals) + end | self.terminals.name("a parameter") + end,
+            "window": self._window_inside(ladder["sum"], element) + end,
+            "let": self._named(element) + end,
+        }
+        for whole in self._insides.values():
             whole.parse_with_tabs()
 
     def parse(
@@ -94,30 +107,47 @@ class FormulaGrammar:
             return None, min(failures)
         return found[0], None
 
-    def _parse_group(self, inside: str, group: Group) -> tuple[Node | _Arguments, Failure | None]:
-        grammar = self._arguments if group.call else self._formula
-        found, failure = self.terminals.run(grammar, inside, group.open + 1)
+    def _parse_group(self, inside: str, group: Group) -> tuple[Node | _Inside, Failure | None]:
+        found, failure = self.terminals.run(self._insides[group.kind], inside, group.open + 1)
         if failure is not None:
             failure = Failure(
                 failure.offset, frozenset("')'" if one == END else one for one in failure.tried)
             )
         elif group.close is None:
             failure = Failure(group.end, frozenset({"')'"}))
-        if group.call:
-            return _Arguments(tuple(found or ()), group.end), failure
+        if group.kind not in ("formula", "let"):
+            return _Inside(tuple(found or ()), group.end), failure
         node = found[0] if found else _FAILED
         # An error about a bracketed operand points at its bracket.
         return replace(node, span=Span(group.open, group.end)), failure
 
     def _primary(self) -> pp.ParserElement:
         make = self.terminals
-        functions = "|".join(sorted(self.table.functions, key=len, reverse=True))
         bracket = make.regex(r"\( *\)?", "'('", self._bracket)
-        call = make.word(functions, name="a function") + bracket
+        call = make.word(*_longest_first(self.table.functions), name="a function") + bracket
         call.set_parse_action(_call)
+        levelled = [name for name, level in self.table.windows.items() if level]
+        plain = [name for name in self.table.windows if name not in levelled]
+        window = make.word(*_longest_first(plain), name="a function") + interval_element(make) + bracket
+        window |= make.word(*levelled, name="a function") + bracket + interval_element(make) + bracket
+        window.set_parse_action(_window)
         boolean = make.word("true", "false", name="true or false")
         boolean.add_parse_action(lambda found: Boolean(found[0].text == "true", span=found[0].span))
-        return make.name("a name") | make.quantity() | bracket | call | boolean
+        return make.name("a name") | make.quantity() | bracket | call | boolean | window
+
+    def _window_inside(self, number: pp.ParserElement, formula: pp.ParserElement) -> pp.ParserElement:
+        make = self.terminals
+        count = make.regex(
+            r"[0-9]{1,9}(?![\w.])", "a whole number", lambda _, at, found: _Least(int(found[0].group()))
+        )
+        least = make.symbol(",").suppress() + make.word("least").suppress() + count
+        return number + pp.Opt(make.word("where").suppress() + formula) + pp.Opt(least)
+
+    def _named(self, formula: pp.ParserElement) -> pp.ParserElement:
+        make = self.terminals
+        element = make.word("let") + make.name("a name") + make.sign(r"=(?!=)", "'='") + formula
+        element.set_parse_action(lambda found: Recursive(found[1].name, found[3]))
+        return element
 
     def _bracket(self, text: str, at: int, found: Any) -> Any:
         return self._groups[self.terminals.span(at, 0).start][0]
@@ -129,10 +159,14 @@ class FormulaGrammar:
             has_timed = any(one.interval for one in level.operators)
             timed = self._signs(level, name, interval=True) if has_timed else None
             return Prefix(
-                operand, self._signs(level, name, interval=False), build, timed, pp.Opt(self._interval())
+                operand,
+                self._signs(level, name, interval=False),
+                build,
+                timed,
+                pp.Opt(interval_element(self.terminals)),
             )
         timed_chain = any(one.interval for one in level.operators)
-        interval = pp.Opt(self._interval()) if timed_chain else None
+        interval = pp.Opt(interval_element(self.terminals)) if timed_chain else None
         return Chain(
             operand,
             self._signs(level, "an operator", timed_chain),
@@ -156,15 +190,16 @@ class FormulaGrammar:
         tails = [tail for tail in longer if tail]
         return re.escape(spelling) + (f"(?!{'|'.join(tails)})" if tails else "")
 
-    def _interval(self) -> pp.ParserElement:
-        make = self.terminals
-        infinity = make.word("inf")
-        infinity.add_parse_action(lambda found: Number(float("inf"), span=found[0].span))
-        bound = signed_quantity(make) | infinity | make.name("a parameter")
-        separator = make.sign("[,:]", "','").suppress()
-        element = make.sign(r"\[", "an interval") + bound + separator + bound + make.symbol("]")
-        element.set_parse_action(_interval)
-        return element
+
+def interval_element(make: Terminals) -> pp.ParserElement:
+    """Return an element for `[low, high]`; gives an `Interval`."""
+    infinity = make.word("inf")
+    infinity.add_parse_action(lambda found: Number(float("inf"), span=found[0].span))
+    bound = signed_quantity(make) | infinity | make.name("a parameter")
+    separator = make.sign("[,:]", "','").suppress()
+    element = make.sign(r"\[", "an interval") + bound + separator + bound + make.symbol("]")
+    element.set_parse_action(_interval)
+    return element
 
 
 def signed_quantity(make: Terminals) -> pp.ParserElement:
@@ -174,9 +209,28 @@ def signed_quantity(make: Terminals) -> pp.ParserElement:
     return element
 
 
+def _longest_first(words: Iterable[str]) -> list[str]:
+    return sorted(words, key=len, reverse=True)
+
+
 def _call(found: Any) -> Node:
-    function, arguments = found
-    return Call(function.text, arguments.nodes, span=Span(function.span.start, arguments.end))
+    function, inside = found
+    return Call(function.text, inside.parts, span=Span(function.span.start, inside.end))
+
+
+def _window(found: Any) -> Node:
+    function, *level, interval, inside = found
+    least = next((one.samples for one in inside.parts if isinstance(one, _Least)), None)
+    value, *where = [one for one in inside.parts if isinstance(one, Node)] or [_FAILED]
+    return Window(
+        function.text,
+        interval,
+        value,
+        where[0] if where else None,
+        least,
+        level[0].parts[0] if level and level[0].parts else None,
+        span=Span(function.span.start, inside.end),
+    )
 
 
 def _signed(found: Any) -> Node:

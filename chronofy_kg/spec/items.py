@@ -13,26 +13,36 @@ from typing import Any, NamedTuple
 import pyparsing as pp
 
 from chronofy_kg.spec.ast import Name, Number
-from chronofy_kg.spec.diagnostics import Span
+from chronofy_kg.spec.clauses import Text
 from chronofy_kg.spec.grammar import signed_quantity
+from chronofy_kg.spec.rulegrammar import rule_element
 from chronofy_kg.spec.terminals import Failure, Sign, Terminals
 
-__all__ = ["Attribute", "Header", "ItemGrammar", "Option", "Text"]
+__all__ = ["Argument", "Attribute", "Family", "Header", "ItemGrammar", "Option"]
 
 
-class Text(NamedTuple):
-    """A quoted text."""
+class Argument(NamedTuple):
+    """A named number, which may be per a unit of time: `scale = 30 d`, `rate = 0.1 / d`."""
 
-    value: str
-    span: Span
+    name: Name
+    value: Number
+    per: Sign | None
+
+
+class Family(NamedTuple):
+    """A family of decay with its arguments: `weibull(shape = 2, scale = 30 d)`."""
+
+    name: Name
+    arguments: tuple[Argument, ...]
 
 
 class Attribute(NamedTuple):
-    """One attribute of a fact type: a word, or a word with a quantity, or with a number per unit."""
+    """One attribute of a fact type: a word, perhaps with a quantity, a rate, or a family of decay."""
 
     name: Name
-    value: Number | None
-    per: Sign | None
+    value: Number | None = None
+    per: Sign | None = None
+    family: Family | None = None
 
 
 class Option(NamedTuple):
@@ -111,18 +121,24 @@ class ItemGrammar:
             + end,
             "let": make.word("let") + name + equals,
             "spec": make.word("spec") + name + pp.Opt(options) + colon,
+            "rule": rule_element(make, self._text(), options),
             "label": make.word("label") + name + pp.Opt(priority) + make.word("when"),
         }
 
     def _attribute(self, number: pp.ParserElement) -> pp.ParserElement:
         make = self.terminals
         per = make.symbol("/") + make.sign(make.free_word, "a unit")
-        element = make.name("an attribute", dotted=False) + pp.Opt(self._equals + number + pp.Opt(per))
-        element.set_parse_action(
-            lambda found: Attribute(
-                found[0], found[2] if len(found) > 1 else None, found[4] if len(found) > 3 else None
-            )
+        amount = number + pp.Opt(per)
+        argument = make.name("an argument", dotted=False) + self._equals + amount
+        argument.set_parse_action(
+            lambda found: Argument(found[0], found[2], found[4] if len(found) > 3 else None)
         )
+        comma = make.symbol(",").suppress()
+        family = make.name("a family of decay", dotted=False) + make.symbol("(")
+        family += argument + pp.ZeroOrMore(comma + argument) + make.symbol(")")
+        family.set_parse_action(lambda found: Family(found[0], tuple(found[2:-1])))
+        element = make.name("an attribute", dotted=False) + pp.Opt(self._equals + (amount | family))
+        element.set_parse_action(_attribute)
         return element
 
     def _option(self, number: pp.ParserElement) -> pp.ParserElement:
@@ -139,10 +155,22 @@ class ItemGrammar:
         raw = found[0].group()
         span = self.terminals.span(at, len(raw))
         try:
-            return Text(json.loads(raw, strict=False), span)
+            value = json.loads(raw, strict=False)
+            value.encode("utf-8")
+            return Text(value, span=span)
+        except UnicodeEncodeError:
+            self.terminals.problem(span, "lex", "this text has half of a surrogate pair", None)
+            return Text("?", span=span)
         except ValueError:
             self.terminals.problem(span, "lex", "this text has an escape that JSON does not know", None)
-            return Text(raw[1:-1], span)
+            return Text(raw[1:-1], span=span)
+
+
+def _attribute(found: Any) -> Attribute:
+    name, *rest = found
+    if len(rest) > 1 and isinstance(rest[1], Family):
+        return Attribute(name, family=rest[1])
+    return Attribute(name, rest[1] if rest else None, rest[3] if len(rest) > 2 else None)
 
 
 def _integer(text: str, at: int, found: Any) -> Priority:

@@ -1,7 +1,8 @@
 """Words for syntax errors: what was found, what could have stood there, and one hint.
 
 The place comes from the furthest failure of the grammar; this module turns the names of terminals into the
-user's words and knows the usual mistakes (`=` for `==`, a misspelt operator, an unclosed bracket).
+user's words. The usual mistakes and their hints are data (`known`); only what needs more than the
+neighbouring tokens is decided here: a misspelt operator, an unclosed bracket.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
+from chronofy_kg.spec.known import Place, find_mistake
 from chronofy_kg.spec.operators import Table
 from chronofy_kg.spec.scan import Group, Scan, Token
 from chronofy_kg.spec.terminals import END, Failure
@@ -16,6 +18,8 @@ from chronofy_kg.spec.terminals import END, Failure
 __all__ = ["report_failure"]
 
 _EXPRESSION = frozenset({"a name", "a number", "a function", "'('", "'-'", "true or false"})
+_TERM = frozenset({"a variable", "a text in double quotes", "a number", "'-'", "a parameter"})
+_LITERAL = _TERM | {"a past operator"}
 _MOST_EXPECTED = 6
 
 
@@ -55,14 +59,21 @@ def report_failure(
         )
         return
     span = token.span if token else _after(scan)
-    if token is None or (token.start >= end and token.text not in table.reserved):
+    if token is None or (token.start >= end and _is_next(scan, before, token, table)):
         message = f"the {whole} ends too early"
     elif token.text in table.reserved and "a name" in failure.tried and "a formula" not in expected:
         message = f"{token.text!r} is a reserved word"
     else:
         message = f"unexpected {_shown(token)}"
-    advice = _hint(token, before, failure, expected, scan, table, groups)
+    advice = _hint(token, before, failure, expected, scan, table, groups, start)
     report.error(span, "syntax", message, expected=expected, hint=advice)
+
+
+def _is_next(scan: Scan, before: Token | None, token: Token, table: Table) -> bool:
+    """Whether a token after the end begins another item, rather than being an item word taken for a name."""
+    if token.text not in table.reserved:
+        return True
+    return before is not None and "\n" in scan.masked[before.end : token.start]
 
 
 def _is_unit(token: Token, before: Token, failure: Failure, table: Table) -> bool:
@@ -88,6 +99,10 @@ def _expected(tried: Collection[str], whole: str) -> list[str]:
         words -= _EXPRESSION
     elif {"'('", "a number", "a name"} <= words:
         words = words - _EXPRESSION | {"an expression"}
+    if {"an atom", "a variable"} <= words:
+        words = words - _LITERAL | {"a comparison"}
+    elif "a variable" in words:
+        words = words - _TERM | {"a variable such as ?x, a text in quotes, a number or a parameter"}
     if END in words:
         words = words - {END} | {f"the end of the {whole}"}
     if "a parameter" in words:
@@ -107,8 +122,10 @@ def _misspelt(
     called = token.text == "("
     if not (called or token.text == "[" or token.kind in ("word", "number")) or token.text in table.items:
         return False
-    words = {*table.operator_words, *table.functions, *table.reserved} - set(table.items)
-    meant = did_you_mean(before.text, (word for word in words if len(word) > 2 or called))
+    words = table.reserved - set(table.items)
+    meant = table.synonyms.get(before.text) or did_you_mean(
+        before.text, (word for word in words if len(word) > 2 or called)
+    )
     if meant is None and not called:
         return False
     kind = "function" if called else "operator"
@@ -127,6 +144,7 @@ def _hint(
     scan: Scan,
     table: Table,
     groups: Collection[Group],
+    start: int,
 ) -> str | None:
     unclosed = [group.open for group in groups if group.close is None and group.open < failure.offset]
     if "')'" in failure.tried and unclosed:
@@ -134,23 +152,66 @@ def _hint(
         return f"the bracket opened at {line}:{column} is not closed"
     if token is None:
         return None
-    if token.text == "=" and "an operator" in expected:
-        return "write == to compare"
-    if token.text == ")" and not any(group.close == token.start for group in groups):
+    known = find_mistake(_place(token, before, failure, expected, scan, table, start))
+    if known is not None:
+        return known
+    at = scan.index_at(token.start)
+    if (
+        token.text == ")"
+        and not any(one.close == token.start for one in groups)
+        and not _opener(scan, at, start)
+    ):
         return "this bracket closes nothing"
-    if token.text == "[":
-        return "an interval stands after one of G F H O U R W S T"
-    pairs = next(level for level in table.levels if level.form == "single").by_spelling
-    if token.text in pairs and "an operator" in expected:
-        return f"put one {token.text} in brackets: operators of this kind do not chain"
-    if token.text in table.reserved and "a name" in failure.tried:
-        return f"{token.text!r} is a reserved word; choose another name"
     if token.kind == "word":
         words = {one.strip("'") for one in failure.tried if one.startswith("'")} | set(table.items)
         if "an operator" in expected:
             words |= table.operator_words
-        meant = did_you_mean(token.text, (word for word in words if len(word) > 1))
-        return f"did you mean {meant}?" if meant else None
-    if before is not None and before.text == "<" and token.text == "-":
-        return "write x < -1 with a number after the minus"
+        if "a relation" in failure.tried:
+            words |= set(table.relations)
+        meant = table.synonyms.get(token.text) or did_you_mean(
+            token.text, (word for word in words if len(word) > 1)
+        )
+        return f"did you mean {meant}?" if meant and meant in words else None
+    return None
+
+
+def _place(
+    token: Token,
+    before: Token | None,
+    failure: Failure,
+    expected: list[str],
+    scan: Scan,
+    table: Table,
+    start: int,
+) -> Place:
+    at = scan.index_at(token.start)
+    after = scan.tokens[at + 1] if at + 1 < len(scan.tokens) else None
+    near = after if after is not None and after.start == token.end else None
+    tried = {*failure.tried, *expected}
+    return Place(token, before, near, tried, _item(scan, at, table), _opener(scan, at, start), table)
+
+
+def _item(scan: Scan, at: int, table: Table) -> str:
+    """The word of the item that a token stands in, or empty."""
+    for token in reversed(scan.tokens[:at]):
+        if token.text in table.items:
+            return token.text
+        if token.text == ";":
+            return ""
+    return ""
+
+
+def _opener(scan: Scan, at: int, start: int) -> Token | None:
+    """The token before the innermost round bracket that is open at a token."""
+    depth = 0
+    for index in range(at - 1, -1, -1):
+        token = scan.tokens[index]
+        if token.start < start:
+            return None
+        if token.text == ")":
+            depth += 1
+        elif token.text == "(":
+            if not depth:
+                return scan.tokens[index - 1] if index and scan.tokens[index - 1].start >= start else None
+            depth -= 1
     return None

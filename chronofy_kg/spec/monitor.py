@@ -14,13 +14,28 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from chronofy_kg.spec.ast import Boolean, Compare, Logic, Name, Node, Not, Pair, Step, Temporal, postorder
+from chronofy_kg.spec.ast import (
+    Boolean,
+    Compare,
+    Logic,
+    Name,
+    Node,
+    Not,
+    Pair,
+    Recursive,
+    Step,
+    Temporal,
+    Window,
+    postorder,
+)
 from chronofy_kg.spec.clocks import Clock, PointClock, UniformClock, hold_grid
 from chronofy_kg.spec.core import core
 from chronofy_kg.spec.diagnostics import did_you_mean, raise_diagnostics
 from chronofy_kg.spec.formula import Formula
 from chronofy_kg.spec.future import future_bounds
+from chronofy_kg.spec.machine import Planes, run_recursion
 from chronofy_kg.spec.numbers import Amount, margin, number_value
+from chronofy_kg.spec.recursion import evaluation_order, operands_of, own_parts
 from chronofy_kg.spec.trace import Floats, Trace
 
 __all__ = ["Robustness", "Run", "prepare", "robustness"]
@@ -68,9 +83,10 @@ def robustness(formula: Formula, trace: Trace) -> Robustness:
     ([2.0, 2.0, -2.0], [2.0, 2.0, -2.0], [2.0, 2.0, inf], ['true', 'true', 'unknown'])
     """
     root, clock, grid, samples = prepare(formula, trace)
-    values = Run(clock, grid).of(root)
-    lower, upper = future_bounds(root, clock, grid, values)
-    vacuous = _vacuous(root, clock, grid, values)
+    run = Run(clock, grid)
+    values = run.of(root)
+    lower, upper = future_bounds(root, clock, grid, values, run.missing_met)
+    vacuous = _vacuous(root, clock, grid, values, run.missing_met)
     if samples is not None:
         values, lower, upper = (array[..., samples] for array in (values, lower, upper))
         vacuous = vacuous[..., samples]
@@ -80,7 +96,14 @@ def robustness(formula: Formula, trace: Trace) -> Robustness:
 def prepare(formula: Formula, trace: Trace) -> tuple[Node, Clock, Trace, NDArray[np.intp] | None]:
     """Return the core tree, the clock, the trace to evaluate on, and their indices on a grid."""
     for node in postorder(formula.root):
-        if isinstance(node, Name) and node.name not in trace.arrays:
+        if isinstance(node, Recursive) and any(
+            isinstance(one, Recursive) for one in own_parts(node).values()
+        ):
+            message = f"within {node.name} another let that refers to itself may not refer to {node.name}"
+            raise_diagnostics([formula.source.diagnostic(node.span, "name", message)])
+    own = {node.name for node in postorder(formula.root) if isinstance(node, Recursive)}
+    for node in postorder(formula.root):
+        if isinstance(node, Name) and node.name not in trace.arrays and node.name not in own:
             meant = did_you_mean(node.name, trace.arrays)
             hint = (
                 f"did you mean {meant}?" if meant else f"its signals are {', '.join(trace.arrays) or 'none'}"
@@ -96,12 +119,18 @@ def prepare(formula: Formula, trace: Trace) -> tuple[Node, Clock, Trace, NDArray
     return root, UniformClock.of(root, trace, source), trace, None
 
 
-def _vacuous(root: Node, clock: Clock, trace: Trace, values: Floats) -> NDArray[np.bool_]:
-    """Where an infinite value changes once empty windows count as 0, an empty window decides it."""
-    infinite = np.isinf(values)
-    if not infinite.any():
-        return infinite
-    return np.asarray(infinite & (Run(clock, trace, empty=0.0).of(root) != values))
+def _vacuous(root: Node, clock: Clock, trace: Trace, values: Floats, missing_met: bool) -> NDArray[np.bool_]:
+    """Where an infinite value changes once empty windows count as 0, an empty window decides it.
+
+    Where a value of 0 changes once missing numbers decide for or against, they decide it.
+    """
+    vacuous = np.isinf(values)
+    if vacuous.any():
+        vacuous &= Run(clock, trace, empty=0.0).of(root) != values
+    if missing_met:
+        for missing in (1.0, -1.0):
+            vacuous |= (values == 0) & (Run(clock, trace, missing=missing).of(root) != 0)
+    return np.asarray(vacuous)
 
 
 class Run:
@@ -111,23 +140,31 @@ class Run:
         clock: the windows.
         trace: the samples.
         empty: the value of empty windows; None for that of the semantics, infinity of either sign.
-        keep: whether the values of all nodes stay in `values` (by node id).
+        keep: whether the values of all nodes stay in `values` (by node id); those of lets that refer to
+            themselves are in `own` then.
+        missing: the margin of a comparison of which a side has no value.
     """
 
-    def __init__(self, clock: Clock, trace: Trace, empty: float | None = None, keep: bool = False) -> None:
-        self.clock, self.trace, self.empty, self.keep = clock, trace, empty, keep
+    def __init__(
+        self, clock: Clock, trace: Trace, empty: float | None = None, keep: bool = False, missing: float = 0.0
+    ) -> None:
+        self.clock, self.trace, self.empty, self.keep, self.missing = clock, trace, empty, keep, missing
         self.values: dict[int, Amount] = {}
+        self.signals: dict[str, Floats] = dict(trace.arrays)
+        self.own: dict[str, Recursive] = {}
+        self.missing_met = False
 
     def of(self, root: Node) -> Floats:
         """Return the values of a formula."""
-        nodes = list(postorder(root))
+        nodes = evaluation_order(root)
         uses: dict[int, int] = {}
         for node in nodes:
-            for child in node.children:
+            for child in operands_of(node):
                 uses[id(child)] = uses.get(id(child), 0) + 1
         for node in nodes:
-            self.values[id(node)] = self._value(node, [self.values[id(child)] for child in node.children])
-            for child in () if self.keep else node.children:
+            operands = operands_of(node)
+            self.values[id(node)] = self._value(node, [self.values[id(child)] for child in operands])
+            for child in () if self.keep else operands:
                 uses[id(child)] -= 1
                 if not uses[id(child)]:
                     del self.values[id(child)]
@@ -141,7 +178,7 @@ class Run:
             case Boolean(value):
                 return INFINITY if value else -INFINITY
             case Compare(operator):
-                return margin(operator, operands[0], operands[1], node)
+                return margin(operator, operands[0], operands[1], node, self.missing)
             case Not():
                 return -operands[0]
             case Logic(operator):
@@ -156,8 +193,33 @@ class Run:
             case Step(operator):
                 weak = operator in ("wnext", "wprev")
                 return self.clock.step(self._array(operands[0]), operator in ("Y", "wprev"), self._fill(weak))
+            case Window():
+                return self._statistic(node, [self._array(one) for one in operands])
+            case Recursive():
+                return self._recursive(node, [self._array(one) for one in operands])
             case _:
-                return number_value(node, operands, self.trace.arrays)
+                return number_value(node, operands, self.signals)
+
+    def _statistic(self, node: Window, operands: list[Floats]) -> Floats:
+        counted = ~np.isnan(operands[0])
+        values, counted = np.broadcast_arrays(
+            operands[0], counted & (operands[1] > 0 if len(operands) > 1 else True)
+        )
+        found = self.clock.statistic(node, values, counted)
+        self.missing_met = self.missing_met or bool(np.isnan(found).any())
+        return found
+
+    def _recursive(self, node: Recursive, operands: list[Floats]) -> Floats:
+        planes = Planes(1, empty=-1 if self.empty is None else 0, missing=self.missing)
+        (found,) = run_recursion(node, [[one] for one in operands], self.clock, self.trace.length, planes)
+        self.missing_met = self.missing_met or any(
+            isinstance(one, Window) for one in own_parts(node).values()
+        )
+        if self.keep:
+            # With its own past at hand the body is evaluated like any formula.
+            self.signals[node.name], self.own[node.name] = found, node
+            self.of(node.body)
+        return found
 
     def _array(self, value: Amount) -> Floats:
         return np.full(self.trace.length, value) if np.ndim(value) == 0 else np.asarray(value)

@@ -62,14 +62,23 @@ class Arity:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The whole table; `levels` are loosest first, units are in microseconds."""
+    """The whole table.
+
+    `levels` are loosest first, `windows` say whether a level stands before the interval (quantile),
+    `relations` give the inverse of each relation of two periods, units are in microseconds. The hints about
+    units and characters, and the synonyms of words, are from `grammar/mistakes.json`.
+    """
 
     levels: tuple[Level, ...]
     functions: Mapping[str, Arity]
+    windows: Mapping[str, bool]
+    relations: Mapping[str, str]
     items: tuple[str, ...]
     units: Mapping[str, int]
     unit_hints: Mapping[str, str]
     lookalikes: Mapping[str, str]
+    characters: Mapping[str, str]
+    synonyms: Mapping[str, str]
     reserved: frozenset[str]
     operator_words: frozenset[str]
     ranks: Mapping[str, int]
@@ -80,6 +89,7 @@ class Table:
 def table() -> Table:
     """Return the operator table (read once)."""
     data: dict[str, Any] = json.loads(data_text("grammar", "operators.json"))
+    mistakes: dict[str, Any] = json.loads(data_text("grammar", "mistakes.json"))
     levels = tuple(
         Level(level["name"], level["form"], level["node"], tuple(map(_operator, level["operators"])))
         for level in data["levels"]
@@ -87,14 +97,19 @@ def table() -> Table:
     operators = [(rank, operator) for rank, level in enumerate(levels) for operator in level.operators]
     words = {word for _, operator in operators for word in operator.spellings if word.isidentifier()}
     functions = {row["name"]: Arity(row["least"], row["most"]) for row in data["functions"]}
-    reserved = {*words, *functions, *data["items"], *data["constants"], *data["reserved"]}
+    windows = {row["name"]: row.get("level", False) for row in data["windows"]}
+    reserved = {*words, *functions, *windows, *data["items"], *data["constants"]}
     return Table(
         levels=levels,
         functions=MappingProxyType(functions),
+        windows=MappingProxyType(windows),
+        relations=MappingProxyType({row["name"]: row["inverse"] for row in data["relations"]}),
         items=tuple(data["items"]),
         units=MappingProxyType(data["units"]),
-        unit_hints=MappingProxyType(data["unit_hints"]),
-        lookalikes=MappingProxyType(data["lookalikes"]),
+        unit_hints=MappingProxyType(mistakes["unit_hints"]),
+        lookalikes=MappingProxyType(mistakes["lookalikes"]),
+        characters=MappingProxyType(mistakes["characters"]),
+        synonyms=MappingProxyType(mistakes["synonyms"]),
         reserved=frozenset(reserved),
         operator_words=frozenset(words),
         ranks=MappingProxyType({operator.operator: rank for rank, operator in operators}),

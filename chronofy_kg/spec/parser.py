@@ -33,20 +33,20 @@ class Parser:
         tokens = scan.between(start, end)
         if scan.spoiled(start, end):
             return None
-        first = tokens[0].start if tokens else start
-        if end - first > MOST_CHARACTERS:
-            message = f"a formula has at most {MOST_CHARACTERS} characters, this one has {end - first}"
+        first, last = (tokens[0].start, tokens[-1].end) if tokens else (start, start)
+        if last - first > MOST_CHARACTERS:
+            message = f"a formula has at most {MOST_CHARACTERS} characters, this one has {last - first}"
             report.error(Span(first, first + 1), "limit", message, hint="name parts of it by let")
             return None
         if len(tokens) > MOST_FORMULA_TOKENS:
             message = f"a formula has at most {MOST_FORMULA_TOKENS} words and signs"
             report.error(tokens[MOST_FORMULA_TOKENS].span, "limit", message, hint="name parts of it by let")
             return None
-        groups, deep = find_groups(tokens, tokens[-1].end if tokens else end, self.table)
+        groups, deep = find_groups(tokens, last, self.table)
         if deep is not None:
             report.error(deep.span, "limit", f"brackets are nested more than {MOST_BRACKETS} deep")
             return None
-        node, failure = self._formulas.parse(scan.masked, first, end, groups)
+        node, failure = self._formulas.parse(scan.masked, first, max(first, last), groups)
         if failure is not None:
             report_failure(
                 failure, scan, report, self.table, start=start, end=end, whole="formula", groups=groups

@@ -6,11 +6,26 @@ Also the order in which lets can be put in, and whether a let that refers to its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
-from chronofy_kg.spec.ast import Bound, Interval, Name, Node, Number, Pair, Step, Temporal, postorder, rebuild
+from chronofy_kg.spec.ast import (
+    Bound,
+    Interval,
+    Name,
+    Node,
+    Number,
+    Pair,
+    Recursive,
+    Step,
+    Temporal,
+    Timed,
+    Window,
+    postorder,
+    rebuild,
+)
 from chronofy_kg.spec.diagnostics import Diagnostic, Span
 from chronofy_kg.spec.operators import Table
 from chronofy_kg.spec.terminals import NUMBER, WORD
@@ -20,6 +35,7 @@ __all__ = [
     "Extent",
     "Order",
     "extent",
+    "find_unguarded",
     "names_in",
     "order_lets",
     "place_at",
@@ -34,15 +50,22 @@ _QUANTITY = re.compile(rf"\s*(-?)\s*({NUMBER})\s*({WORD})?\s*")
 
 
 def names_in(root: Node) -> set[str]:
-    """Return all names in a tree, those in intervals too."""
+    """Return all names in a tree, those in intervals too, but not those of recursive lets put in."""
     names: set[str] = set()
+    bound: set[str] = set()
     for node in postorder(root):
         if isinstance(node, Name):
             names.add(node.name)
-        elif isinstance(node, Temporal | Pair) and node.interval is not None:
-            bounds = (node.interval.low, node.interval.high)
-            names.update(bound.name for bound in bounds if isinstance(bound, Name))
-    return names
+        elif isinstance(node, Recursive):
+            bound.add(node.name)
+        elif isinstance(node, Timed):
+            names.update(one.name for one in _bounds(node) if isinstance(one, Name))
+    return names - bound
+
+
+def _bounds(node: Timed) -> list[Bound]:
+    interval = [node.interval.low, node.interval.high] if node.interval is not None else []
+    return [*interval, node.level] if isinstance(node, Window) and node.level is not None else interval
 
 
 def substitute(root: Node, values: Mapping[str, Node]) -> Node:
@@ -54,29 +77,38 @@ def substitute(root: Node, values: Mapping[str, Node]) -> Node:
             done[id(node)] = replace(value, span=node.span) if isinstance(value, Number) else value
             continue
         new = rebuild(node, tuple(done[id(child)] for child in node.children))
-        if isinstance(new, Temporal | Pair) and new.interval is not None:
-            new = replace(new, interval=_interval(new.interval, values))
-        done[id(node)] = new
+        done[id(node)] = _each_bound(new, lambda bound: _bound(bound, values))
     return done[id(root)]
 
 
-def _interval(interval: Interval, values: Mapping[str, Node]) -> Interval:
-    def bound(one: Bound) -> Bound:
-        value = values.get(one.name) if isinstance(one, Name) else None
-        return replace(value, span=one.span) if isinstance(value, Number) else one
-
-    return replace(interval, low=bound(interval.low), high=bound(interval.high))
+def _bound(bound: Bound, values: Mapping[str, Node]) -> Bound:
+    value = values.get(bound.name) if isinstance(bound, Name) else None
+    return replace(value, span=bound.span) if isinstance(value, Number) else bound
 
 
-def place_at(root: Node, span: Span) -> Node:
-    """Return a tree whose nodes all stand at one place: where another file's let is named."""
+def _each_bound(node: Node, change: Callable[[Bound], Bound], span: Span | None = None) -> Node:
+    """Return a node with other bounds in its interval (and level), and the interval at another place."""
+    if not isinstance(node, Timed) or node.interval is None:
+        return node
+    old = node.interval
+    interval = Interval(change(old.low), change(old.high), span=span or old.span)
+    if isinstance(node, Window) and node.level is not None:
+        return replace(node, interval=interval, level=change(node.level))
+    return replace(node, interval=interval)
+
+
+def place_at(root: Node, span: Span, prefix: str = "") -> Node:
+    """Return a tree whose nodes all stand at one place: where another file's let is named.
+
+    Names of recursive lets get the prefix, so that they are no names of the file they come into.
+    """
     done: dict[int, Node] = {}
+    bound = {node.name for node in postorder(root) if isinstance(node, Recursive)}
     for node in postorder(root):
         new = rebuild(replace(node, span=span), tuple(done[id(child)] for child in node.children))
-        if isinstance(new, Temporal | Pair) and new.interval is not None:
-            low, high = (replace(bound, span=span) for bound in (new.interval.low, new.interval.high))
-            new = replace(new, interval=Interval(low, high, span=span))
-        done[id(node)] = new
+        if isinstance(new, Recursive) or (isinstance(new, Name) and new.name in bound):
+            new = replace(new, name=prefix + new.name)
+        done[id(node)] = _each_bound(new, lambda one: replace(one, span=span), span)
     return done[id(root)]
 
 
@@ -102,24 +134,28 @@ def extent(root: Node, values: Mapping[str, Extent]) -> Extent:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Lets, each after those it refers to; those that refer to themselves; those that cannot be ordered."""
+    """Lets, each after those it refers to; those that refer to themselves; those that cannot be ordered.
+
+    `unguarded` has, by let, the place of a reference to itself that is not in the past, and why it is not.
+    """
 
     names: tuple[str, ...]
     recursive: frozenset[str]
-    unguarded: Mapping[str, Span]
-    cyclic: Mapping[str, Span]
+    unguarded: Mapping[str, tuple[Span, str]]
+    cyclic: Mapping[str, tuple[Span, tuple[str, ...]]]
 
 
-def order_lets(lets: Mapping[str, Node]) -> Order:
-    """Order lets by their references."""
+def order_lets(lets: Mapping[str, Node], least: Mapping[str, float] = MappingProxyType({})) -> Order:
+    """Order lets by their references; `least` has the least value of each parameter with a range."""
     needs = {name: names_in(root) & lets.keys() for name, root in lets.items()}
     recursive = frozenset(name for name, used in needs.items() if name in used)
-    unguarded: dict[str, Span] = {}
-    for name in recursive:
-        place = _unguarded(lets[name], name)
-        if place is not None:
-            unguarded[name] = place
-        needs[name] = needs[name] - {name}
+    unguarded: dict[str, tuple[Span, str]] = {}
+    for name in lets:
+        if name in recursive:
+            place = find_unguarded(lets[name], name, least)
+            if place is not None:
+                unguarded[name] = place
+            needs[name] = needs[name] - {name}
     ready = [name for name in lets if not needs[name]]
     users: dict[str, list[str]] = {name: [] for name in lets}
     for name, used in needs.items():
@@ -134,9 +170,34 @@ def order_lets(lets: Mapping[str, Node]) -> Order:
             left[user] -= 1
             if not left[user]:
                 ready.append(user)
-    stuck = lets.keys() - set(order)
-    cyclic = {name: _reference(lets[name], stuck) for name in lets if name in stuck}
-    return Order(tuple(order), recursive, unguarded, {name: span for name, span in cyclic.items() if span})
+    stuck = {name: needs[name] - set(order) for name in lets if name not in set(order)}
+    cyclic: dict[str, tuple[Span, tuple[str, ...]]] = {}
+    for name in stuck:
+        circle = _circle(name, stuck)
+        span = _reference(lets[name], circle[1:2]) if circle else None
+        if span is not None:
+            cyclic[name] = (span, circle)
+    return Order(tuple(order), recursive, unguarded, cyclic)
+
+
+def _circle(start: str, needs: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """The shortest way from a name back to itself, with the name at both ends; empty where there is none."""
+    came: dict[str, str] = {}
+    front = [start]
+    while front:
+        found: list[str] = []
+        for name in front:
+            for one in sorted(needs.get(name, ())):
+                if one == start:
+                    way = [start, name]
+                    while way[-1] != start:
+                        way.append(came[way[-1]])
+                    return tuple(reversed(way))
+                if one not in came:
+                    came[one] = name
+                    found.append(one)
+        front = found
+    return ()
 
 
 def _reference(root: Node, names: Iterable[str]) -> Span | None:
@@ -146,24 +207,42 @@ def _reference(root: Node, names: Iterable[str]) -> Span | None:
     )
 
 
-def _unguarded(root: Node, name: str) -> Span | None:
-    """The place of a reference that is not under a strictly past operator, or None."""
-    stack: list[Node] = [root]
+_FUTURE = frozenset({"G", "F", "U", "R", "W", "X", "wnext"})
+
+
+def find_unguarded(root: Node, name: str, least: Mapping[str, float]) -> tuple[Span, str] | None:
+    """Return the place of a reference to a let within itself that is not in the past, and why.
+
+    Within one of G F U R W X wnext it may be in the future, whatever stands around it; else it needs prev,
+    wprev, or the operand (of S and T the right one) of an operator or window of the past that starts after
+    now.
+    """
+    stack: list[tuple[Node, bool, str]] = [(root, False, "")]
     while stack:
-        node = stack.pop()
-        if isinstance(node, Name) and node.name == name:
-            return node.span
-        if isinstance(node, Step) and node.operator in ("Y", "wprev"):
+        node, past, future = stack.pop()
+        if isinstance(node, Name):
+            if node.name == name and (future or not past):
+                return node.span, f"in the future, under {future}" if future else "now"
             continue
-        if isinstance(node, Temporal | Pair) and node.operator in "HOST" and _starts_late(node.interval):
-            stack.extend(node.children[:-1])
-            continue
-        stack.extend(node.children)
+        operator = node.operator if isinstance(node, Temporal | Pair | Step) else ""
+        if operator in _FUTURE:
+            future = future or operator
+        children = [(child, past, future) for child in node.children]
+        if operator in ("Y", "wprev"):
+            children = [(child, True, future) for child in node.children]
+        elif (isinstance(node, Window) or (operator and operator in "HOST")) and _starts_late(node, least):
+            # The left side of S and T is looked at now, too.
+            first = 1 if isinstance(node, Pair) else 0
+            children[first:] = [(child, True, future) for child in node.children[first:]]
+        stack.extend(reversed(children))
     return None
 
 
-def _starts_late(interval: Interval | None) -> bool:
-    return interval is not None and isinstance(interval.low, Number) and interval.low.value > 0
+def _starts_late(node: Node, least: Mapping[str, float]) -> bool:
+    if not isinstance(node, Timed) or node.interval is None:
+        return False
+    low = node.interval.low
+    return (low.value if isinstance(low, Number) else least.get(low.name, 0.0)) > 0
 
 
 def quantity_of(name: str, value: float | str, table: Table) -> Number | Diagnostic:

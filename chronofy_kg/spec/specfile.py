@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from chronofy_kg.spec.ast import Name, Node, Number
+from chronofy_kg.spec.ast import Call, Name, Node, Number, Recursive
 from chronofy_kg.spec.check import Scope, check_tree
+from chronofy_kg.spec.clauses import RuleDecl
 from chronofy_kg.spec.declare import range_problem
 from chronofy_kg.spec.diagnostics import Diagnostic, Report, Source, Span, did_you_mean, raise_diagnostics
 from chronofy_kg.spec.formula import Formula
@@ -33,7 +34,7 @@ class SpecFile:
     lets: Mapping[str, LetDecl]
     specs: Mapping[str, SpecDecl]
     labels: Mapping[str, LabelDecl]
-    rules: Mapping[str, object] = field(default_factory=dict)
+    rules: Mapping[str, RuleDecl] = field(default_factory=dict)
     imports: Mapping[str, SpecFile] = field(default_factory=dict)
     source: Source = field(default=Source(""), compare=False, repr=False)
 
@@ -60,12 +61,26 @@ class SpecFile:
             for one in values:
                 if not one.startswith(prefix):
                     self._no_such(
-                        "parameter", one, [prefix + known for known in self.imports[owner]._settable()]
+                        "parameter", one, [prefix + known for known in self.imports[owner].parameter_names()]
                     )
             return self.imports[owner].formula(
                 rest, {one.removeprefix(prefix): values[one] for one in values}
             )
         return Formula(self._resolved(name, values), self.source)
+
+    def values(self) -> dict[str, Node]:
+        """Return the trees of all lets, of those of imports that are used, and the parameters' defaults.
+
+        They can be put in any part of the file's formulas by `substitute`.
+
+        Raises:
+            SpecError: one of them is too large with its lets put in.
+        """
+        used = [let.formula.root for let in self.lets.values()]
+        used += [spec.formula.root for spec in self.specs.values()]
+        used += [label.formula.root for label in self.labels.values()]
+        names = {name for root in used for name in names_in(root)} | self.lets.keys()
+        return self._values(Call("", tuple(map(Name, sorted(names)))), {})[0]
 
     def _resolved(self, name: str, params: dict[str, float | str]) -> Node:
         """The tree of a spec, label or let with everything put in, checked again with the values in place."""
@@ -74,24 +89,26 @@ class SpecFile:
             self._no_such("spec, label or let", name, [*self.specs, *self.labels, *self.lets])
         if isinstance(decl, LetDecl) and decl.is_number:
             self._refuse(decl.span, "type", f"{name} is a number, not a formula")
-        values, extents = self._values(decl.formula.root, params)
-        self._refuse_large(name, decl.span, extent(decl.formula.root, extents))
-        root = substitute(decl.formula.root, values)
+        recursive = isinstance(decl, LetDecl) and decl.recursive
+        tree: Node = Name(name) if recursive else decl.formula.root
+        values, extents = self._values(tree, params)
+        self._refuse_large(name, decl.span, extent(tree, extents))
+        root = substitute(tree, values)
         report = Report(self.source)
         check_tree(root, Scope(), report, table())
         report.check()
         return root
 
-    def _settable(self) -> list[str]:
+    def parameter_names(self) -> list[str]:
         """The names of all parameters, those of imports too."""
-        inner = [f"{alias}.{name}" for alias, file in self.imports.items() for name in file._settable()]
+        inner = [f"{alias}.{name}" for alias, file in self.imports.items() for name in file.parameter_names()]
         return [*self.params, *inner]
 
     def _values(
         self, root: Node, params: dict[str, float | str]
     ) -> tuple[dict[str, Node], dict[str, Extent]]:
         """The trees for the names that a tree needs, and how large they are."""
-        known = set(self._settable())
+        known = set(self.parameter_names())
         for name in params:
             if name not in known:
                 self._no_such("parameter", name, known)
@@ -107,11 +124,10 @@ class SpecFile:
         for name, let in self.lets.items():
             if name not in needed:
                 continue
-            if let.recursive:
-                self._refuse(let.span, "type", f"{name} refers to itself; formulas that do are not evaluated")
             extents[name] = extent(let.formula.root, extents)
             self._refuse_large(name, let.span, extents[name])
-            values[name] = substitute(let.formula.root, values)
+            body = substitute(let.formula.root, values)
+            values[name] = Recursive(name, body, span=body.span) if let.recursive else body
         return values, extents
 
     def _refuse_large(self, name: str, span: Span, found: Extent) -> None:
@@ -139,7 +155,7 @@ class SpecFile:
             root = Name(name)
             value = substitute(root, other._values(root, inner)[0])
             # Places in the other file mean nothing in this one's text.
-            return place_at(value, Span(0, 0))
+            return place_at(value, Span(0, 0), prefix)
         return Name(name)
 
     def _param(self, decl: ParamDecl, value: float | str) -> Number:

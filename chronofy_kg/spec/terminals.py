@@ -136,6 +136,10 @@ class Terminals:
         if unit is not None and unit not in self.table.units:
             at = self._base + match.start(2)
             hint = self.table.unit_hints.get(unit)
+            if unit.startswith("_"):
+                hint = "numbers have no separators: 1000000"
+            elif any(char.isdigit() for char in unit):
+                hint = "a time is one number with one unit: 90 m, not 1h30m"
             known = ", ".join(self.table.units)
             message = f"{unit!r} is no unit of time"
             self.problem(Span(at, at + len(unit)), "unit", message, hint or f"the units are {known}")

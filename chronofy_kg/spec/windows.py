@@ -3,10 +3,13 @@
 Windows [t+a, t+b] are clipped to the array. A window of k samples takes log2(k) passes over the array: the
 window is doubled until it is wide enough, the last step overlapping (minimum and maximum do not mind). Until
 composes clamps, f(x) = max(R, min(L, x)), in the same way (Donzé, Ferrère, Maler 2013, Efficient Robust
-Monitoring for STL, for the semantics). The past is the same on reversed arrays.
+Monitoring for STL, for the semantics); without an end it is one scan, blocked so that each pass works on many
+samples. The past is the same on reversed arrays.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +19,7 @@ from chronofy_kg.spec.trace import Floats
 __all__ = ["range_window", "shift", "until", "window"]
 
 Indices = NDArray[np.intp]
+_LONG = 512  # samples from which a blocked scan is faster than doubling
 
 
 def shift(values: Floats, by: int, fill: float | None) -> Floats:
@@ -70,6 +74,8 @@ def until(left: Floats, right: Floats, low: int, high: int | None, fill: float |
     n = right.shape[-1]
     width = n if high is None else min(high - low + 1, n)
     reach, hold = right, left
+    if width == n >= _LONG:
+        return _delayed(_until_end(left, right), left, low, fill)
     size = 1
     while size < width:
         move = min(size, width - size)
@@ -85,9 +91,44 @@ def until(left: Floats, right: Floats, low: int, high: int | None, fill: float |
             hold = longer
         reach = further
         size += move
+    return _delayed(reach, left, low, fill)
+
+
+def _delayed(reach: Floats, left: Floats, low: int, fill: float | None) -> Floats:
+    """Return L U[low, low + b] R, given L U[0, b] R: L has to hold until the window begins."""
     if low == 0:
         return reach
-    return np.minimum(shift(reach, low, fill), window(left, 0, low - 1, True, fill))
+    result = np.minimum(shift(reach, low, fill), window(left, 0, low - 1, True, fill))
+    if fill is not None:
+        result[..., max(result.shape[-1] - low, 0) :] = fill  # an empty window, whatever holds until then
+    return np.asarray(result)
+
+
+def _until_end(left: Floats, right: Floats) -> Floats:
+    """Return L U R without an end: u(t) = max(R(t), min(L(t), u(t+1))), in blocks of about sqrt(n) samples.
+
+    Within all blocks at once the clamps are composed from the right; then the values at the blocks' ends are
+    carried from block to block, and last through each.
+    """
+    n = right.shape[-1]
+    width = math.isqrt(n)
+    rows = -(-n // width)
+
+    def columns(values: Floats, fill: float) -> Floats:
+        padding = np.full((*values.shape[:-1], rows * width - n), fill)
+        blocks = np.concatenate([values, padding], axis=-1).reshape(*values.shape[:-1], rows, width)
+        return np.ascontiguousarray(np.moveaxis(blocks, -1, 0))
+
+    reach, hold = columns(right, -np.inf), columns(left, np.inf)
+    for at in range(width - 2, -1, -1):
+        np.maximum(reach[at], np.minimum(hold[at], reach[at + 1]), out=reach[at])
+        np.minimum(hold[at], hold[at + 1], out=hold[at])
+    carried = np.full(reach.shape[1:], -np.inf)
+    for row in range(rows - 2, -1, -1):
+        beyond = np.minimum(hold[0, ..., row + 1], carried[..., row + 1])
+        carried[..., row] = np.maximum(reach[0, ..., row + 1], beyond)
+    np.maximum(reach, np.minimum(hold, carried, out=hold), out=reach)
+    return np.asarray(np.moveaxis(reach, 0, -1).reshape(*right.shape[:-1], rows * width)[..., :n])
 
 
 def range_window(values: Floats, first: Indices, last: Indices, lowest: bool, fill: float) -> Floats:

@@ -58,7 +58,9 @@ def read_fact_types(connection: Connection, tenant: str) -> list[dict[str, Any]]
     return sorted(found, key=lambda row: row["name"])
 
 
-def write_spec(connection: Connection, tenant: str, name: str, text: str, now_us: int) -> int:
+def write_spec(
+    connection: Connection, tenant: str, name: str, text: str, now_us: int, author: str | None = None
+) -> int:
     """Store a spec file and return its version; the newest text again is no new version."""
     digest = hashlib.sha256(text.encode("utf-8")).hexdigest()
 
@@ -70,7 +72,7 @@ def write_spec(connection: Connection, tenant: str, name: str, text: str, now_us
         version = newest[0]["version"] + 1 if newest else 1
         run(
             tx, "specs_create", tenant=tenant, name=name, version=version, hash=digest, text=text,
-            recorded_at_us=now_us,
+            author=author, recorded_at_us=now_us,
         )  # fmt: skip
         return version
 
@@ -78,7 +80,7 @@ def write_spec(connection: Connection, tenant: str, name: str, text: str, now_us
 
 
 def read_specs(connection: Connection, tenant: str) -> Records:
-    """Return every version of every spec file: name, version, hash, text, recorded_at_us."""
+    """Return every version of every spec file: name, version, hash, text, author, recorded_at_us."""
     return connection.read(lambda tx: run(tx, "specs_read", tenant=tenant))
 
 

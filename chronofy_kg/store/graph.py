@@ -161,12 +161,12 @@ class GraphStore:
         """Return the fact types that were written, by name."""
         return catalog.read_fact_types(self._connection, tenant)
 
-    def write_spec(self, tenant: str, name: str, text: str, now_us: int) -> int:
+    def write_spec(self, tenant: str, name: str, text: str, now_us: int, author: str | None = None) -> int:
         """Store a spec file and return its version; the newest text again is no new version."""
-        return catalog.write_spec(self._connection, tenant, name, text, now_us)
+        return catalog.write_spec(self._connection, tenant, name, text, now_us, author)
 
     def read_specs(self, tenant: str) -> list[dict[str, Any]]:
-        """Return every version of every spec file: name, version, hash, text, recorded_at_us."""
+        """Return every version of every spec file: name, version, hash, text, author, recorded_at_us."""
         return catalog.read_specs(self._connection, tenant)
 
     def write_answer(

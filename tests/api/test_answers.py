@@ -160,6 +160,18 @@ def test_params_and_specs_decide(ids: dict[str, str], ask: Check) -> None:
     assert lenient["robustness"]["value"] == pytest.approx(validity(0.97, 198) - 0.2)
 
 
+def test_a_param_may_be_a_time(
+    client: TestClient, ids: dict[str, str], ask: Check, assert_problem: Check
+) -> None:
+    assert ids
+    spec = {"text": "param longest in [0 d, 1000 d] = 1 d\nspec recent: G age_days <= longest"}
+    assert ask("2024-06-27", spec=spec)["verdict"] == "reacquire"
+    assert ask("2024-06-27", spec=spec, params={"longest": "900 d"})["verdict"] == "supported"
+    body = {"pattern": {"subject": "ans:17"}, "spec": spec}
+    for wrong in ("900", "900 months", "9000 d"):
+        assert_problem(client.post("/v1/query", json=body | {"params": {"longest": wrong}}), 422)
+
+
 def test_a_question_in_words(ids: dict[str, str], ask: Check) -> None:
     answer = ask("2024-05-27", question="which egfr does ans:17 have?")
     assert answer["verdict"] == "supported"

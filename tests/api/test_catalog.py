@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,16 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from chronofy_kg.api.replies import CypherOut, FactTypeList, FactTypeOut, Ready, SpecList, SpecOut
+from chronofy_kg.api.replies import (
+    CypherOut,
+    FactTypeList,
+    FactTypeOut,
+    Ready,
+    SpecDryRunOut,
+    SpecList,
+    SpecOut,
+)
+from chronofy_kg.facts.time import parse_instant
 
 pytestmark = pytest.mark.engine
 Check = Callable[..., Any]
@@ -72,6 +82,59 @@ def test_specs(client: TestClient, load: Check, assert_documented: Check, assert
     judged = client.post("/v1/query", json=body).json()
     assert judged["verdict"] == "supported"
     assert judged["bound"]["value"] == pytest.approx(0.5 ** (1 / 3))
+
+
+def test_a_spec_keeps_its_author_hash_and_time(client: TestClient) -> None:
+    text = "spec fresh: G validity >= 0.5\n"
+    put = client.put("/v1/specs/cat_told", json={"text": text, "author": "Ada"}).json()
+    assert put["author"] == "Ada"
+    assert put["hash"] == hashlib.sha256(text.encode()).hexdigest()
+    assert parse_instant(put["recorded_at"]).us > 0
+    assert put in client.get("/v1/specs").json()["items"]
+
+
+def test_an_import_may_name_the_version(client: TestClient, assert_problem: Check) -> None:
+    for least in ("0.2", "0.6"):
+        client.put("/v1/specs/cat_base", json={"text": f"param least = {least}\nspec s: validity > least\n"})
+    body = {"text": 'import "cat_base@1" as base\nspec s: G validity >= base.least\n'}
+    assert client.put("/v1/specs/cat_pinned", json=body).status_code == 200
+    body["text"] = body["text"].replace("@1", "@9")
+    problem = assert_problem(client.put("/v1/specs/cat_pinned", json=body), 422, "invalid-spec")
+    assert (problem["errors"][0]["line"], problem["errors"][0]["column"]) == (1, 8)
+
+
+def test_a_dry_run_says_what_would_change_and_writes_nothing(
+    client: TestClient, load: Check, assert_documented: Check, assert_problem: Check
+) -> None:
+    load({"subject": "dry:1", "predicate": "cat_dry", "value": 1.0, "observed_at": "2024-05-17T00:00:00Z"})
+    url, old = "/v1/specs/cat_dry", "param gamma in [0, 1] = 0\nspec fresh: G validity > gamma\n"
+    first = client.put(url, json={"text": old}, params={"dry_run": "true"}).json()
+    assert_documented(first, SpecDryRunOut)
+    assert (first["version"], first["against"], first["same"]) == (1, None, False)
+    assert {(one["kind"], one["change"]) for one in first["items"]} == {("param", "added"), ("spec", "added")}
+    assert first["verdicts"][0]["before"] is None
+    assert "cat_dry" not in client.get("/v1/specs").text
+    client.put(url, json={"text": old})
+    new = old.replace("= 0\n", "= 1\n") + "facttype cat_dry: numeric, half_life = 1 s\n"
+    found = client.put(url, json={"text": new}, params={"dry_run": "true"}).json()
+    assert (found["version"], found["against"], found["facttypes"]) == (2, 1, ["cat_dry"])
+    assert [(one["name"], one["change"]) for one in found["items"]] == [
+        ("gamma", "changed"), ("cat_dry", "added"), ("fresh", "affected"),
+    ]  # fmt: skip
+    (verdicts,) = found["verdicts"]
+    assert sum(verdicts["before"].values()) == sum(verdicts["after"].values()) == found["facts"] >= 1
+    # Nothing is more valid than 1; what is just as valid is on the boundary.
+    assert verdicts["after"]["supported"] == 0
+    assert verdicts["before"]["supported"] > 0
+    assert verdicts["changed"] == verdicts["before"]["supported"]
+    assert client.get("/v1/fact-types/cat_dry").json()["declared"] is False
+    assert [
+        one["version"] for one in client.get("/v1/specs").json()["items"] if one["name"] == "cat_dry"
+    ] == [1]
+    same = client.put(url, json={"text": old}, params={"dry_run": "true"}).json()
+    assert (same["same"], same["version"], same["items"]) == (True, 1, [])
+    bad = client.put(url, json={"text": "spec a: G"}, params={"dry_run": "true"})
+    assert_problem(bad, 422, "invalid-spec")
 
 
 def test_a_spec_with_errors_is_not_stored(client: TestClient, assert_problem: Check) -> None:

@@ -42,6 +42,8 @@ def test_specs_are_versioned_by_their_text(store: GraphStore, tenant: str) -> No
     assert store.write_spec(tenant, "other", "", 50) == 1
     found = [(row["name"], row["version"], row["recorded_at_us"]) for row in store.read_specs(tenant)]
     assert found == [("other", 1, 50), ("usual", 1, 10), ("usual", 2, 30), ("usual", 3, 40)]
+    assert store.write_spec(tenant, "usual", "spec a: G v >= 0.7", 60, "Ada") == 4
+    assert [row["author"] for row in store.read_specs(tenant)] == [None, None, None, None, "Ada"]
     assert store.read_specs(tenant)[1]["text"] == "spec a: G v >= 0.5"
     assert store.read_specs(tenant)[1]["hash"] == store.read_specs(tenant)[3]["hash"]
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 
 from chronofy_kg.api.encode import JsonReply
-from chronofy_kg.api.inputs import Kb, NamePath
+from chronofy_kg.api.inputs import Flag, Kb, NamePath
 from chronofy_kg.api.models import SpecBody
 from chronofy_kg.api.problems import documented, spec_errors_at
-from chronofy_kg.api.replies import FactTypeList, FactTypeOut, SpecList, SpecOut
+from chronofy_kg.api.replies import FactTypeList, FactTypeOut, SpecDryRunOut, SpecList, SpecOut
 from chronofy_kg.api.strict import StrictRoute
 
 router = APIRouter(route_class=StrictRoute, tags=["fact types and specs"])
@@ -48,21 +47,27 @@ def show_fact_type(kb: Kb, name: NamePath) -> JsonReply:
 )
 def list_specs(kb: Kb) -> JsonReply:
     """List every version of every stored spec file."""
-    return JsonReply({"items": [asdict(spec) for spec in kb.specs()], "next": None})
+    return JsonReply({"items": [spec.to_dict() for spec in kb.specs()], "next": None})
 
 
 @router.put(
     "/v1/specs/{name}",
     summary="Store a spec",
     description="Checks the text and stores it as the next version; the same text again changes nothing. "
-    "The fact types that it declares come into force.",
-    response_model=SpecOut,
+    "The fact types that it declares come into force. With `dry_run=true` nothing is written: the reply says "
+    "which items differ from the stored version, and how many facts that hold now would get another verdict.",
+    response_model=SpecOut | SpecDryRunOut,
     responses=documented("invalid-json", "body-too-large", "unsupported-media-type", "invalid-body",
                          "invalid-spec", "invalid-parameter", "store-unavailable"),
 )  # fmt: skip
 def put_spec(
-    kb: Kb, body: SpecBody, name: Annotated[str, Path(max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
+    kb: Kb,
+    body: SpecBody,
+    name: Annotated[str, Path(max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")],
+    dry_run: Annotated[Flag, Query(description="only say what would change")] = False,
 ) -> JsonReply:
     """Store a spec file."""
     with spec_errors_at("/text"):
-        return JsonReply(asdict(kb.put_spec(name, body.text)))
+        if dry_run:
+            return JsonReply(kb.dry_run_spec(name, body.text).to_dict())
+        return JsonReply(kb.put_spec(name, body.text, body.author).to_dict())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import typer
 
-from chronofy_kg.cli.options import At, KnownAt, Params, SpecName, spec_params
+from chronofy_kg.cli.options import At, KnownAt, Params, SpecName, spec_name, spec_params
 from chronofy_kg.cli.session import Exit, Session
 from chronofy_kg.errors import FactFormatError
 
@@ -133,7 +133,7 @@ class _How(TypedDict):
     at: int | None
     known_at: int | None
     spec: SpecChoice | None
-    params: dict[str, float] | None
+    params: dict[str, float | str] | None
 
 
 def _how(
@@ -144,7 +144,7 @@ def _how(
     return {
         "at": session.instant("--at", at),
         "known_at": session.instant("--known-at", known_at),
-        "spec": None if spec is None else SpecChoice(name=spec),
+        "spec": None if spec is None else SpecChoice(*spec_name(spec)),
         "params": spec_params(param),
     }
 

@@ -202,6 +202,8 @@ def test_a_time_without_offset_is_in_the_default_zone(run, kb, monkeypatch):
         (["x", "--param", "gamma"], "not of the form K=V"),
         (["x", "--param", "gamma=high"], "gamma is 'high', not a number"),
         (["x", "--param", "gamma=nan"], "not a number"),
+        (["x", "--spec", "pack@new"], "'new' is no version"),
+        (["x", "--spec", "pack@0"], "no version"),
         (["x", "--param", "a=1", "--param", "a=2"], "given twice"),
         (["x", "--tau", "1.5"], "--tau"),
         (["x", "--limit", "0"], "--limit"),
@@ -218,6 +220,25 @@ def test_wrong_use_of_query(run, kb, argv, said):
     assert said in " ".join(ran.err.split())
     assert "Traceback" not in ran.err
     assert kb.settings is None, "the store was opened"
+
+
+def test_a_version_of_a_spec_and_times_as_parameters(run, kb):
+    kb.replies["query"] = answer()
+    run(
+        "query",
+        "x",
+        "--spec",
+        "pack.fresh@2",
+        "--param",
+        "longest=30 d",
+        "--param",
+        "k=1e-3",
+        "--param",
+        "w=-1.5h",
+    )
+    asked = kb.calls[0][2]
+    assert asked["spec"] == SpecChoice(name="pack.fresh", version=2)
+    assert asked["params"] == {"longest": "30 d", "k": 0.001, "w": "-1.5h"}
 
 
 STEPS = [{"text": "kidneys are weak", "facts": [ID]}, {"text": "so reduce", "uses": [0]}]

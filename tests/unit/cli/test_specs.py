@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 
 import pytest
 
+from chronofy_kg.answer.dryrun import SpecDryRun, VerdictChange
 from chronofy_kg.errors import SpecError
 from chronofy_kg.kb import SpecVersion
 from chronofy_kg.spec import parse_spec
+from chronofy_kg.spec.compare import compare_files
 
 GOOD = "param gamma in [0, 1] = 0.5\nspec fresh: G validity >= gamma\n"
 BAD = "spec fresh: G validity >= )\nspec other: G (validity >= 0.5\n"
@@ -62,6 +65,30 @@ def test_check_refuses_other_encodings_with_the_byte(run):
     assert run("check", "latin.spec", "--json").json["files"][0]["ok"] is False
 
 
+def test_warnings_end_well_unless_strict(run):
+    Path("warned.spec").write_text("param p = 3\nspec a: G x > 0 -> y > 0\n")
+    ran = run("check", "warned.spec")
+    assert (ran.code, ran.err) == (0, "1 file, 0 errors, 2 warnings\n")
+    assert "warned.spec:1:7: warning[unused]: nothing uses the parameter p" in ran.out
+    assert "warned.spec:2:9: warning[precedence]" in ran.out
+    assert ran.out.endswith("warned.spec: ok, 1 spec, 1 param\n")
+    strict = run("check", "--strict", "warned.spec", "good.spec")
+    assert strict.code == 1
+    assert "warned.spec: ok" not in strict.out
+    (warned, good) = run("check", "--strict", "--json", "warned.spec", "good.spec").json["files"]
+    assert (warned["ok"], good["ok"]) == (False, True)
+    assert [one["severity"] for one in warned["diagnostics"]] == ["warning", "warning"]
+    assert run("check", "--strict", "good.spec").code == 0
+
+
+def test_an_import_in_another_encoding_is_an_error_at_the_import(run):
+    Path("latin.spec").write_bytes(b"# caf\xe9\n")
+    Path("own.spec").write_text('import "latin.spec" as l\nspec s: G x > 0\n')
+    ran = run("check", "own.spec")
+    assert ran.code == 1
+    assert "own.spec:1:8: error[import]: 'latin.spec' cannot be read" in ran.out
+
+
 def test_wrong_use(run):
     assert run("check", "nowhere.spec").code == 2
     assert run("check").code == 2
@@ -71,7 +98,7 @@ def test_wrong_use(run):
 
 STORED = [
     SpecVersion("clinical", 1, "a" * 64, "spec old: G validity >= 0.1\n"),
-    SpecVersion("clinical", 2, "b" * 64, GOOD),
+    SpecVersion("clinical", 2, "b" * 64, GOOD, "Ada", 1_715_934_600_000_000),
     SpecVersion("legal", 1, "c" * 64, GOOD),
 ]
 
@@ -80,13 +107,17 @@ def test_put_stores_the_text(run, kb):
     kb.replies["put_spec"] = STORED[1]
     ran = run("specs", "put", "clinical", "good.spec")
     assert (ran.code, ran.out) == (0, "stored clinical, version 2\n")
-    assert kb.calls == [("put_spec", ("clinical", GOOD), {})]
-    ran = run("specs", "put", "clinical", "good.spec", "--json")
-    assert ran.json == {"name": "clinical", "version": 2, "hash": "b" * 64}
+    assert kb.calls[0][:2] == ("put_spec", ("clinical", GOOD, getpass.getuser()))
+    ran = run("specs", "put", "clinical", "good.spec", "--author", "Ada", "--json")
+    assert kb.calls[1][1] == ("clinical", GOOD, "Ada")
+    assert ran.json == {
+        "name": "clinical", "version": 2, "hash": "b" * 64, "author": "Ada",
+        "recorded_at": "2024-05-17T08:30:00Z",
+    }  # fmt: skip
 
 
 def test_put_places_errors_in_the_file(run, kb):
-    def put(name: str, text: str) -> None:
+    def put(name: str, text: str, author: str) -> None:
         parse_spec(text, name)
 
     kb.replies["put_spec"] = put
@@ -102,8 +133,44 @@ def test_list_shows_the_newest_of_each(run, kb):
     ran = run("specs", "list")
     assert ran.code == 0
     rows = [line.split() for line in ran.out.splitlines() if line.startswith(("clinical", "legal"))]
-    assert rows == [["clinical", "2", "2", "b" * 12], ["legal", "1", "2", "c" * 12]]
+    assert rows == [
+        ["clinical", "2", "2", "b" * 12, "Ada", "2024-05-17T08:30:00Z"], ["legal", "1", "2", "c" * 12],
+    ]  # fmt: skip
     assert [item["version"] for item in run("specs", "list", "--json").json["items"]] == [2, 1]
+
+
+def test_list_of_one_name_shows_its_versions(run, kb):
+    kb.replies["specs"] = STORED
+    ran = run("specs", "list", "clinical", "--json")
+    assert [(one["version"], one["author"]) for one in ran.json["items"]] == [(1, None), (2, "Ada")]
+    ran = run("specs", "list", "nothing")
+    assert (ran.code, "no spec 'nothing' is stored" in ran.err) == (1, True)
+
+
+def test_dry_run_says_what_would_change(run, kb):
+    kb.replies["dry_run_spec"] = SpecDryRun(
+        "clinical", 3, 2, "d" * 64, False, (),
+        compare_files(parse_spec(GOOD), parse_spec(GOOD.replace("0.5", "0.7"))), ("egfr",), 3,
+        (VerdictChange("fresh", {"supported": 2, "boundary": 0, "reacquire": 1},
+                       {"supported": 1, "boundary": 0, "reacquire": 2}, 1),),
+    )  # fmt: skip
+    ran = run("specs", "dry-run", "clinical", "good.spec")
+    assert ran.code == 0
+    assert kb.calls == [("dry_run_spec", ("clinical", GOOD), {})]
+    assert ran.out.splitlines() == [
+        "clinical: would become version 3; compared with version 2",
+        "  ~ param gamma in [0, 1] = 0.7",
+        "    before: param gamma in [0, 1] = 0.5",
+        "  * spec fresh: G validity >= gamma",
+        "fact types that would change: egfr",
+        "verdicts of the 3 facts that hold now (supported / boundary / reacquire):",
+        "  fresh: 2 / 0 / 1 -> 1 / 0 / 2, 1 would change",
+    ]
+    shown = run("specs", "dry-run", "clinical", "good.spec", "--json").json
+    assert shown["items"][1] == {
+        "kind": "spec", "name": "fresh", "change": "affected",
+        "before": "spec fresh: G validity >= gamma", "after": "spec fresh: G validity >= gamma",
+    }  # fmt: skip
 
 
 def test_an_empty_list_says_what_to_do(run, kb):

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
-from chronofy_kg.errors import SpecTypeError
+from chronofy_kg import decay
+from chronofy_kg.errors import SpecError, SpecTypeError
 from chronofy_kg.spec import parse_spec
 
 
@@ -81,3 +83,45 @@ def test_duplicates_name_the_first_line():
 def test_names_are_as_in_the_data():
     pack = parse_spec('facttype "numeric \\u00e9": event\nfacttype d: event\nfacttype lab.egfr: event')
     assert list(pack.facttypes) == ["numeric é", "d", "lab.egfr"]
+
+
+def test_families_of_decay():
+    pack = parse_spec(
+        "facttype office: one, decay = weibull(shape = 2, scale = 30 d)\n"
+        "facttype news: decay = linear(rate = 0.7 / w)\nfacttype law: decay = power(alpha = 1.5)"
+    )
+    found = {name: (one.decay.family, one.decay.arguments) for name, one in pack.facttypes.items()}
+    assert found == {
+        "office": ("weibull", {"shape": 2.0, "scale": 30.0}),
+        "news": ("linear", {"rate": pytest.approx(0.1)}),
+        "law": ("power", {"alpha": 1.5}),
+    }
+    classes = {"weibull": decay.Weibull, "linear": decay.Linear, "power": decay.PowerLaw}
+    for one in pack.facttypes.values():
+        assert classes[one.decay.family](**one.decay.arguments).log_survival(np.array([0.0]))[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("attribute", "column", "code"),
+    [
+        ("decay", 13, "value"),
+        ("decay = 3", 13, "value"),
+        ("decay = weibul(shape=2)", 21, "name"),
+        ("decay = weibull(shape=2)", 21, "arity"),
+        ("decay = weibull(shape=2, shape=2, scale=3 d)", 21, "arity"),
+        ("decay = weibull(shap=2, scale=3 d)", 29, "name"),
+        ("decay = weibull(shape=2, scale=3)", 44, "unit"),
+        ("decay = weibull(shape=2 d, scale=3 d)", 35, "unit"),
+        ("decay = weibull(shape=0, scale=3 d)", 35, "value"),
+        ("decay = linear(rate = 1 / month)", 39, "unit"),
+        ("decay = weibull()", 29, "syntax"),
+        ("half_life = 3 d, decay = power(alpha=1)", 30, "name"),
+        ("static, decay = power(alpha=1)", 21, "value"),
+        ("beta = power(alpha=1)", 13, "value"),
+    ],
+)
+def test_families_of_decay_that_are_wrong(attribute, column, code):
+    with pytest.raises(SpecError) as caught:
+        parse_spec(f"facttype a: {attribute}")
+    (found,) = caught.value.diagnostics
+    assert (found.column, found.code) == (column, code)

@@ -40,7 +40,7 @@ def test_a_span_over_several_lines_ends_with_its_first():
 def test_dictionary_is_json_ready():
     one = Diagnostic(1, 2, 3, "lex", "m", ("x",), None, "f", "line")
     place = {"file": "f", "line": 1, "column": 2, "end_column": 3}
-    said = {"code": "lex", "message": "m", "expected": ["x"], "hint": None}
+    said = {"severity": "error", "code": "lex", "message": "m", "expected": ["x"], "hint": None}
     assert one.to_dict() == place | said
 
 

@@ -74,6 +74,15 @@ def test_empty_file_and_defaults():
         ("spec a: x > 0\nlabel a when x > 0", [(2, 7, "name")]),
         ("let a = b > 0; let b = a", [(1, 9, "name"), (1, 24, "name")]),
         ("let a = x > 0 or a", [(1, 18, "name")]),
+        ("let a = a > 0", [(1, 9, "name")]),
+        ("let a = x > 0 or G prev a", [(1, 25, "name")]),
+        ("let a = x > 0 or X (y > 0 S[1,2] a)", [(1, 34, "name")]),
+        ("let a = x + mean[0,3](a)", [(1, 23, "name")]),
+        ("let a = x + mean[1,3](a)", None),
+        ("param k in [1, 9] = 2\nlet a = x > 0 or O[k,9] a", None),
+        ("param k in [0, 9] = 2\nlet a = x > 0 or O[k,9] a", [(2, 25, "name")]),
+        ("param w = 10 d\nsignal x step 1 w\nspec a: G[0,w] x > 0", [(3, 13, "unit")]),
+        ("signal x step 1 w\nlet l = x > 0\nspec a: G[0,10 d] l", [(3, 13, "unit")]),
         ("let a = x > 0 or a S[1,2] x > 0", [(1, 18, "name")]),
         ("let a = x > 0 or O[0,2] a", [(1, 25, "name")]),
         ("param g in [0,1] = 2", [(1, 20, "value")]),
@@ -92,7 +101,10 @@ def test_empty_file_and_defaults():
     ],
 )
 def test_place_and_code_of_errors(text, places):
-    assert errors_of(text) == places
+    if places is None:
+        parse_spec(text)
+    else:
+        assert errors_of(text) == places
 
 
 def test_all_errors_of_a_file_at_once_and_their_class():

@@ -60,6 +60,9 @@ def error_of(text, **options):
         ("not x", 5, "type"),
         ("G x U y > 0", 3, "type"),
         ("-(x > 0) > 1", 2, "type"),
+        ("-(x > 0)", 2, "type"),
+        ("G[-5,-1] x > 0", 3, "interval"),
+        ("'x' > 0", 1, "lex"),
         ("x > 1e999", 5, "value"),
     ],
 )

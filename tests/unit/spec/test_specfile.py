@@ -58,10 +58,13 @@ def test_intervals_are_checked_again_with_the_values():
     assert [(one.line, one.column, one.code) for one in caught.value.diagnostics] == [(2, 13, "interval")]
 
 
-def test_a_let_that_refers_to_itself_is_not_evaluated():
-    pack = parse_spec("let latch = x > 0 or prev latch\nspec s: latch")
-    with pytest.raises(SpecTypeError, match="latch refers to itself"):
-        pack.formula("s")
+def test_a_let_that_refers_to_itself_is_put_in_whole():
+    pack = parse_spec("let latch = x > 0 or prev latch\nspec s: G latch\nlet ema = x/2 + mean[1,1](ema)/2")
+    assert str(pack.formula("s")) == "G (let latch = x > 0 or Y latch)"
+    assert str(pack.formula("latch")) == "(let latch = x > 0 or Y latch)"
+    assert pack.formula("s").names == ("x",)
+    assert parse_formula(str(pack.formula("s"))) == pack.formula("s")
+    assert pack.lets["ema"].is_number
 
 
 @pytest.mark.parametrize("step", ["a{0} and a{0}", "not a{0}"])

@@ -61,3 +61,18 @@ def test_ranges_of_any_width():
     last = np.minimum(first + np.random.default_rng(5).integers(0, 50, 200), 50)
     found = range_window(values, first, last, True, INF)
     assert found.tolist() == [min(values[a:b], default=INF) for a, b in zip(first, last, strict=True)]
+
+
+@pytest.mark.parametrize("shape", [(512,), (529,), (530,), (1023,), (3, 700)])
+@pytest.mark.parametrize("low", [0, 3])
+def test_until_without_an_end_over_many_samples(shape, low):
+    left, right = np.random.default_rng(shape[-1]).normal(size=(2, *shape))
+    expected = np.full(shape, -INF)
+    reached = np.full(shape[:-1], -INF)
+    for t in reversed(range(shape[-1])):
+        reached = np.maximum(right[..., t], np.minimum(left[..., t], reached))
+        expected[..., t] = reached
+    if low:
+        held = window(left, 0, low - 1, True, INF)
+        expected = np.minimum(shift(expected, low, -INF), held)
+    assert until(left, right, low, None, -INF).tolist() == expected.tolist()
