@@ -110,8 +110,8 @@ def _judged(
     withheld = not said
     left_out = [s for s in statements if not any(s is one for one in said)]
     stands = said or statements
-    numbered = [(i, s.rho) for i, s in enumerate(statements) if any(s is one for one in stands)]
-    rho = _least(numbered, failing)
+    numbered = [(i, s) for i, s in enumerate(statements) if any(s is one for one in stands)]
+    rho = _least(numbered, failing, judge)
     bound = bound_of([s.step for s in stands])
     verdict = "reacquire" if withheld else ruling(rho, bound)
     wanted = [t for i in failing for t in _targets(statements[i], i, judge, lag, found.tau)]
@@ -179,15 +179,16 @@ def _show(statement: _Statement, *, told: bool) -> AnswerStep:
     return AnswerStep(text, (cited.id,), cited.validity, statement.status)
 
 
-def _least(numbered: Sequence[tuple[int, Rho]], failing: tuple[int, ...]) -> Rho:
+def _least(numbered: Sequence[tuple[int, _Statement]], failing: tuple[int, ...], judge: Judge) -> Rho:
     """Return the robustness of numbered statements that must all hold: the least, its ends likewise."""
-    number, least = min(numbered, key=lambda one: one[1].value)
-    rhos = [rho for _, rho in numbered]
+    number, least = min(numbered, key=lambda one: one[1].rho.value)
+    rhos = [statement.rho for _, statement in numbered]
+    why = () if least.rho.vacuous else judge.because([least.step])
     return Rho(
-        least.value,
+        least.rho.value,
         min(r.low for r in rhos),
         min(r.high for r in rhos),
         failing,
         all(r.vacuous for r in rhos),
-        tuple(replace(reason, step=number) for reason in least.because),
+        tuple(replace(reason, step=number) for reason in why),
     )

@@ -146,8 +146,13 @@ class Judge:
         blames = self.blames(step_signals)
         return reasons(evidence, evidence.by_fact(), step_signals, blames)
 
+    def because(self, steps: Sequence[TraceStep]) -> tuple[Reason, ...]:
+        """Return why the robustness of a trace that is not vacuous is what it is."""
+        evidence = Evidence.of(steps)
+        return self._reasons(evidence, evidence.signals())
+
     def rho_of_each(self, steps: Sequence[TraceStep]) -> list[Rho]:
-        """Judge steps that each are a trace of their own, as `rho` judges one."""
+        """Judge steps that each are a trace of their own, as `rho` judges one, but for the reasons."""
         if not steps:
             return []
         traces = [Evidence.of([step]) for step in steps]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,5 +192,5 @@ def test_steps_judged_together_are_judged_as_each_alone(text: str) -> None:
     judge = spec(text)
     cited = [fresh(f"f{n}", 0.4 + 0.1 * (n % 6), 4.0 * n, 5.0 + n) for n in range(12)] + [UNKNOWN]
     trace = [*steps(*cited), TraceStep("no evidence", ()), TraceStep("two", (cited[1], cited[7]))]
-    assert judge.rho_of_each(trace) == [judge.rho([step]) for step in trace]
+    assert judge.rho_of_each(trace) == [replace(judge.rho([step]), because=()) for step in trace]
     assert judge.rho_of_each([]) == []
