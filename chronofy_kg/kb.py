@@ -41,7 +41,7 @@ from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
-from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
+from chronofy_kg.store import CypherResult, GraphStore, KeyCabinet, Loader, Snapshot, StoreAddress
 from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
 
@@ -87,6 +87,7 @@ class KnowledgeBase:
         self.settings = settings
         self.tenant = settings.tenant
         self._store = store
+        self._owns_store = True
         self._now = clock if clock is not None else _wall_clock
         self._priors = Priors(
             numeric_half_life_days=settings.half_life_numeric,
@@ -119,7 +120,23 @@ class KnowledgeBase:
     def close(self) -> None:
         """Give the store back; the embedded engine ends with its last user."""
         self._snapshot.close()
-        self._store.close()
+        if self._owns_store:
+            self._store.close()
+
+    def of_tenant(self, tenant: str) -> KnowledgeBase:
+        """Return the knowledge base of another tenant on the same open store.
+
+        It is closed by itself, before this one; that leaves the store open.
+        """
+        settings = self.settings.model_copy(update={"tenant": tenant})
+        other = KnowledgeBase(self._store, settings, self._now)
+        other._owns_store, other._corpus = False, self._corpus.sibling()
+        return other
+
+    @property
+    def keys(self) -> KeyCabinet:
+        """The API keys of the store, of all tenants."""
+        return self._store.keys
 
     def __enter__(self) -> KnowledgeBase:
         return self

@@ -10,22 +10,23 @@ from pydantic import AfterValidator, BeforeValidator
 
 from chronofy_kg.api.models import clean
 from chronofy_kg.api.problems import ProblemError
+from chronofy_kg.api.tenants import Seat, seat_of
 from chronofy_kg.errors import TimeFormatError
 from chronofy_kg.facts.time import OPEN_US, parse_instant
 from chronofy_kg.kb import KnowledgeBase
 
-__all__ = ["AtQuery", "Flag", "Kb", "KnownAtQuery", "Limit", "NamePath", "NameQuery", "instants"]
+__all__ = ["AtQuery", "Flag", "Here", "Kb", "KnownAtQuery", "Limit", "NamePath", "NameQuery", "instants"]
 
 _MOST_NAME = 2_000
 _MOST_INSTANT = 64
 
 
 async def _kb(request: Request) -> KnowledgeBase:
-    kb: KnowledgeBase = request.app.state.kb
-    return kb
+    return (await seat_of(request)).kb
 
 
 Kb = Annotated[KnowledgeBase, Depends(_kb)]
+Here = Annotated[Seat, Depends(seat_of)]
 
 
 def _digits(text: Any) -> Any:

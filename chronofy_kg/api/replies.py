@@ -291,7 +291,7 @@ class Ready(BaseModel):
     """The parts work."""
 
     store: str
-    sequence: int
+    sequence: int | None = Field(description="of the server's tenant; null where keys are needed")
     embedder: str
 
 

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from chronofy_kg.store.errors import StaleSnapshotError
     from chronofy_kg.store.facts import Changes, Written
     from chronofy_kg.store.graph import GraphStore
+    from chronofy_kg.store.keys import ApiKey, KeyCabinet
     from chronofy_kg.store.loading import Loader
     from chronofy_kg.store.query import CypherResult, named_queries
     from chronofy_kg.store.snapshot import Snapshot
 
 __all__ = [
+    "ApiKey",
     "Changes",
     "CypherResult",
     "GraphStore",
+    "KeyCabinet",
     "Loader",
     "Snapshot",
     "StaleSnapshotError",
@@ -32,9 +35,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ApiKey": "keys",
     "Changes": "facts",
     "CypherResult": "query",
     "GraphStore": "graph",
+    "KeyCabinet": "keys",
     "Loader": "loading",
     "Snapshot": "snapshot",
     "StaleSnapshotError": "errors",

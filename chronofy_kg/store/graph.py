@@ -25,6 +25,7 @@ from chronofy_kg.store.facts import (
     refold,
     write_plan,
 )
+from chronofy_kg.store.keys import KeyCabinet
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
@@ -77,6 +78,11 @@ class GraphStore:
     def address(self) -> StoreAddress:
         """Where the store is."""
         return self._connection.address
+
+    @property
+    def keys(self) -> KeyCabinet:
+        """The API keys of all tenants."""
+        return KeyCabinet(self._connection)
 
     # Assertions and facts
 

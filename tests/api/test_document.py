@@ -13,8 +13,9 @@ from starlette.testclient import TestClient
 
 from chronofy_kg.api import create_app, models, replies
 from chronofy_kg.api.problems import KINDS
+from chronofy_kg.settings import Settings
 
-DOCUMENT = create_app(SimpleNamespace()).openapi()  # type: ignore[arg-type]
+DOCUMENT = create_app(SimpleNamespace(settings=Settings())).openapi()  # type: ignore[arg-type]
 OPERATIONS = [(m, p, o) for p, found in DOCUMENT["paths"].items() for m, o in found.items()]
 
 
@@ -43,7 +44,7 @@ def test_its_version_and_references() -> None:
 def test_every_route_is_described(method: str, path: str, operation: dict[str, Any]) -> None:
     assert operation["summary"]
     assert operation["operationId"]
-    assert re.fullmatch(r"/(v1|healthz)/[a-z{}_/-]+", path)
+    assert re.fullmatch(r"/metrics|/(v1|healthz)/[a-z{}_/-]+", path)
     found = {status: reply for status, reply in operation["responses"].items() if not status.startswith("2")}
     assert "default" in found
     assert any(status.startswith("4") for status in found)
@@ -56,7 +57,7 @@ def test_every_route_is_described(method: str, path: str, operation: dict[str, A
             assert example["value"]["type"] == KINDS[slug].uri
             assert status in ("default", str(KINDS[slug].status))
     good = operation["responses"]["200"]["content"]
-    assert set(good) <= {"application/json", "application/ld+json"}
+    assert set(good) <= {"application/json", "application/ld+json", "text/plain"}
     if "application/json" in good:
         assert good["application/json"]["schema"]["$ref"]
     if method in ("post", "put"):

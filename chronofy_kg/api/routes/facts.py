@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 
 from chronofy_kg.answer.shape import fact_as_json
-from chronofy_kg.api.batch import batch_from_json, batch_from_ndjson
+from chronofy_kg.api.batch import batch_from_json, batch_from_ndjson, check_rows
 from chronofy_kg.api.encode import JsonReply
-from chronofy_kg.api.inputs import AtQuery, Flag, Kb, KnownAtQuery, Limit, NamePath, NameQuery, instants
+from chronofy_kg.api.inputs import AtQuery, Flag, Here, Kb, KnownAtQuery, Limit, NamePath, NameQuery, instants
 from chronofy_kg.api.models import AssertionIn, RetractBody
 from chronofy_kg.api.problems import ProblemError, documented
 from chronofy_kg.api.replies import FactList, FactOut, LoadOut, PeriodList, RetractOut
@@ -57,23 +57,23 @@ async def _raw(request: Request) -> _Raw:
     response_model=LoadOut,
     openapi_extra={"requestBody": _BODY},
     responses=documented("invalid-json", "body-too-large", "unsupported-media-type", "invalid-facts",
-                         "invalid-body", "invalid-parameter", "store-unavailable"),
+                         "invalid-body", "invalid-parameter", "limit-exceeded", "store-unavailable"),
 )  # fmt: skip
 def add_facts(
-    kb: Kb,
-    request: Request,
+    here: Here,
     raw: Annotated[_Raw, Depends(_raw)],
     on_error: Annotated[Literal["abort", "skip"], Query(description="what a bad row does")] = "abort",
 ) -> JsonReply:
     """Load facts."""
     read = batch_from_ndjson if raw.lines else batch_from_json
-    batch = read(raw.data, kb.settings.default_zone)
+    batch = read(raw.data, here.kb.settings.default_zone)
+    check_rows(batch, here.kb.settings.max_rows)
     if batch.errors and on_error == "abort":
         bad, all_rows = len(batch.errors), len(batch.errors) + len(batch.rows)
         detail = f"{bad:,} of {all_rows:,} row(s) are no assertions; nothing was stored"
         raise ProblemError("invalid-facts", detail, errors=batch.errors)
-    report = kb.load(batch.rows)
-    request.app.state.warmer.poke()
+    report = here.kb.load(batch.rows)
+    here.warmer.poke()
     return JsonReply(
         {
             "added": report.added,
@@ -150,9 +150,9 @@ def show_history(kb: Kb, fact_id: NamePath, at: AtQuery = None, known_at: KnownA
     responses=documented("invalid-json", "unknown-fact", "body-too-large", "unsupported-media-type",
                          "invalid-body", "invalid-query", "store-unavailable"),
 )  # fmt: skip
-def retract_fact(kb: Kb, request: Request, body: RetractBody, fact_id: NamePath) -> JsonReply:
+def retract_fact(here: Here, body: RetractBody, fact_id: NamePath) -> JsonReply:
     """Retract a fact."""
-    changed, retired = kb.retract_counted(fact_id, body.source)
+    changed, retired = here.kb.retract_counted(fact_id, body.source)
     if retired:
-        request.app.state.warmer.poke()
-    return JsonReply({"changed": changed, "retired": retired, "sequence": kb.ready()["sequence"]})
+        here.warmer.poke()
+    return JsonReply({"changed": changed, "retired": retired, "sequence": here.kb.ready()["sequence"]})
