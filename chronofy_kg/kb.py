@@ -41,7 +41,7 @@ from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
 from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
-from chronofy_kg.store import CypherResult, GraphStore, KeyCabinet, Loader, Snapshot, StoreAddress
+from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
 from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
 
@@ -134,9 +134,9 @@ class KnowledgeBase:
         return other
 
     @property
-    def keys(self) -> KeyCabinet:
-        """The API keys of the store, of all tenants."""
-        return self._store.keys
+    def store(self) -> GraphStore:
+        """The open store, for what is kept beside the facts: keys, jobs, repeatable requests."""
+        return self._store
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -375,9 +375,13 @@ class KnowledgeBase:
             self._store.write_fact_types(self.tenant, changed)
         return [t.to_dict() for t in fitted]
 
-    def mine(self, options: MiningOptions | None = None) -> MineReport:
+    def mine(
+        self, options: MiningOptions | None = None, *, on_progress: Progress | None = None
+    ) -> MineReport:
         """Mine temporal rules from the facts believed now and write the rule graph."""
+        tell = on_progress if on_progress is not None else _tell_nobody
         table, known_at = self._snapshot.current()
+        tell("mine", 0, None)
         graph = mine_rules(table, believed_rows(table, known_at), options or MiningOptions())
         nodes, edges = graph.nodes_as_maps(), graph.edges_as_maps()
         pairs = zip(graph.instances.rows.tolist(), graph.instances.nodes.tolist(), strict=True)
@@ -385,6 +389,7 @@ class KnowledgeBase:
             (fact_id(table.statement(row), int(table.valid_from[row])), graph.nodes[node].id)
             for row, node in pairs
         ]
+        tell("write", 0, None)
         self._store.write_rule_graph(self.tenant, nodes, edges, instances)
         names = {n.id: f"{n.subject_category} {n.predicate} {n.object_category}" for n in graph.nodes}
         best = sorted(edges, key=lambda e: (-e["bits"] * e["support"], e["source"], e["target"]))[:10]
@@ -554,6 +559,10 @@ class KnowledgeBase:
         shares = [(c.id, c.validity.value) for c in used]
         self._store.write_answer(self.tenant, answer.id, body, shares)
         return answer
+
+
+def _tell_nobody(stage: str, done: int, total: int | None) -> None:
+    pass
 
 
 def _wall_clock() -> int:

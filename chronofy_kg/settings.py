@@ -58,6 +58,9 @@ class Settings(BaseSettings):
     request_timeout_s: float = Field(
         60.0, gt=0, le=3_600, description="longest time that an HTTP request may take, its body included"
     )
+    idempotency_hours: float = Field(
+        24.0, gt=0, le=720, description="how long the reply of a write with an Idempotency-Key is kept"
+    )
     cors_origins: str = Field(
         "", description="origins whose pages may call the API, with blanks between them; none by default"
     )

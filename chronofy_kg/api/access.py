@@ -48,6 +48,10 @@ SCOPE_OF: Mapping[tuple[str, str], Scope] = {
     ("GET", "/v1/fact-types/{name}"): "read",
     ("GET", "/v1/specs"): "read",
     ("PUT", "/v1/specs/{name}"): "write",
+    ("POST", "/v1/jobs"): "write",
+    ("GET", "/v1/jobs"): "read",
+    ("GET", "/v1/jobs/{job_id}"): "read",
+    ("POST", "/v1/jobs/{job_id}/cancel"): "write",
     # A free query is not confined to a tenant.
     ("POST", "/v1/cypher"): "admin",
     # The requests of all tenants are counted together.

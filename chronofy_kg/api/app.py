@@ -20,7 +20,7 @@ from chronofy_kg.api.metrics import Metrics
 from chronofy_kg.api.middleware import Envelope
 from chronofy_kg.api.openapi import Api
 from chronofy_kg.api.problems import ProblemError, on_error
-from chronofy_kg.api.routes import answers, catalog, facts, graph, health
+from chronofy_kg.api.routes import answers, catalog, facts, graph, health, jobs
 from chronofy_kg.api.routes import metrics as metrics_routes
 from chronofy_kg.api.strict import explain_validation
 from chronofy_kg.api.tenants import Tenants
@@ -33,6 +33,7 @@ _ROUTERS: Sequence[APIRouter] = (
     facts.router,
     answers.router,
     catalog.router,
+    jobs.router,
     graph.router,
     health.router,
     metrics_routes.router,

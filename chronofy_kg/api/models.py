@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 __all__ = [
     "AssertionIn",
     "CypherBody",
     "FactBatch",
+    "JobBody",
     "PatternBody",
     "QueryBody",
     "RetractBody",
@@ -165,6 +174,43 @@ class RetractBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"source": "lab:3"}, {}]})
 
     source: Name | None = None
+
+
+class JobBody(Body):
+    """A job: fit (of `types`, or of all), mine, or load (of `facts`)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kind": "fit"},
+                {"kind": "load", "on_error": "skip",
+                 "facts": [{"subject": "patient:17", "predicate": "egfr", "value": 52.0,
+                            "observed_at": "2024-05-17"}]},
+            ]
+        }
+    )  # fmt: skip
+
+    kind: Literal["fit", "mine", "load"]
+    types: Annotated[list[Name], Field(max_length=1_000, description="of a fit; all by default")] | None = (
+        None
+    )
+    facts: (
+        Annotated[
+            list[Any],
+            WithJsonSchema({"type": "array", "items": {"$ref": "#/components/schemas/AssertionIn"}}),
+            Field(description="of a load"),
+        ]
+        | None
+    ) = None
+    on_error: Literal["abort", "skip"] = "abort"
+
+    @model_validator(mode="after")
+    def _what_belongs_to_its_kind(self) -> Self:
+        if (self.facts is not None) != (self.kind == "load"):
+            raise ValueError("facts belong to a load, and a load needs them")
+        if self.types is not None and self.kind != "fit":
+            raise ValueError("types belong to a fit")
+        return self
 
 
 class SpecBody(Body):

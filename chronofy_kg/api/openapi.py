@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
 from chronofy_kg.api.access import scope_of
+from chronofy_kg.api.idempotency import KEY_PATTERN
 from chronofy_kg.api.models import AssertionIn, FactBatch
 from chronofy_kg.api.problems import add_documented
 from chronofy_kg.api.replies import Problem
@@ -20,6 +21,13 @@ _SCHEME = {
     "scheme": "bearer",
     "bearerFormat": "ck_ID_SECRET",
     "description": "A key of `chronofy-kg keys create`. A server whose store has no keys asks for none.",
+}
+_KEY_HEADER = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "the same request again under the same key is answered with its first reply",
+    "schema": {"type": "string", "pattern": KEY_PATTERN},
 }
 _REF = "#/components/schemas/{model}"
 
@@ -49,5 +57,8 @@ def _say_access(operation: dict[str, Any], scope: Scope | None) -> None:
         return
     operation["security"] = [{"key": []}]
     operation["x-scope"] = scope
+    if scope == "write":
+        operation.setdefault("parameters", []).append(_KEY_HEADER)
+        add_documented(operation["responses"], "idempotency-pending", "idempotency-mismatch")
     slow = ("request-timeout", "timed-out") if "requestBody" in operation else ("timed-out",)
     add_documented(operation["responses"], "missing-key", "missing-scope", *slow)

@@ -90,6 +90,9 @@ _TABLE = (
     Kind("request-timeout", 408, "Request timeout",
          "The body did not arrive in time; the setting request_timeout_s is the limit."),
     Kind("conflict", 409, "Conflict", "The store holds something else under this name."),
+    Kind("idempotency-pending", 409, "Idempotency key in use",
+         "The first request with this Idempotency-Key is still worked on; try again."),
+    Kind("job-ended", 409, "Job ended", "The job did not come to its end; start it again."),
     Kind("body-too-large", 413, "Body too large",
          "Send less at once; the setting max_body_bytes is the limit."),
     Kind("uri-too-long", 414, "URI too long", "Shorten the path or the query string."),
@@ -98,6 +101,8 @@ _TABLE = (
     Kind("misdirected", 421, "Misdirected request", "Address this server by the host it binds to."),
     Kind("invalid-body", 422, "Invalid body",
          "Each of `errors` has the JSON pointer of a field that is wrong."),
+    Kind("idempotency-mismatch", 422, "Idempotency key of another request",
+         "Take a fresh Idempotency-Key for each new request."),
     Kind("invalid-parameter", 422, "Invalid parameter", "Each of `errors` names a parameter that is wrong."),
     Kind("invalid-facts", 422, "Invalid facts",
          "Nothing was stored. Each of `errors` has the pointer or line of a bad row; "

@@ -60,7 +60,7 @@ def serve(
         shown = f"[{address}]" if ":" in address else address
         # Without keys a web page could reach the server through a name that resolves to 127.0.0.1.
         hosts = None if closed else frozenset({"localhost", "127.0.0.1", "::1", address})
-        ring = KeyRing(lambda: kb.keys.all(), lambda: time.time_ns() // 1_000, required=closed)
+        ring = KeyRing(lambda: kb.store.keys.all(), lambda: time.time_ns() // 1_000, required=closed)
         app = create_app(kb, hosts=hosts, ring=ring)
         config = uvicorn.Config(
             app,
@@ -87,7 +87,7 @@ def _address(kb: KnowledgeBase, host: str) -> tuple[str, bool]:
             f"will not bind to {host!r}: it is no IP address; use 127.0.0.1 for this machine only"
         ) from None
     now = time.time_ns() // 1_000
-    closed = any(key.is_good(now) for key in kb.keys.all())
+    closed = any(key.is_good(now) for key in kb.store.keys.all())
     if not closed and not address.is_loopback:
         raise InputError(
             f"will not bind to {host!r}: without access keys the server is for this machine only; use "

@@ -21,13 +21,15 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
 from chronofy_kg.api.access import admit, scope_of
+from chronofy_kg.api.idempotency import once
 from chronofy_kg.api.problems import ProblemError, problem_from
 from chronofy_kg.errors import InputError
 from chronofy_kg.facts.strict_json import decode_json, escape_pointer
 
-__all__ = ["JSON_TYPE", "NDJSON_TYPE", "StrictRequest", "StrictRoute", "explain_validation"]
+__all__ = ["JSON_TYPE", "NDJSON_TYPE", "StrictRequest", "StrictRoute", "accepts", "explain_validation"]
 
 JSON_TYPE = "application/json"
 NDJSON_TYPE = "application/x-ndjson"
@@ -47,15 +49,24 @@ class StrictRequest(Request):
 
     async def body_of(self, *media_types: str) -> bytes:
         """Return the body, which must be of one of these media types, within the size allowed."""
+        self._check_declared()
+        if self.headers.get("content-length") != "0":
+            self._check_media_type(media_types)
+        return await self.raw_body()
+
+    async def raw_body(self) -> bytes:
+        """Return the body of whatever media type, within the size allowed."""
         if not hasattr(self, "_body"):
-            limit: int = self.app.state.max_body_bytes
-            declared = self.headers.get("content-length", "")
-            if declared.isdigit() and int(declared) > limit:
-                _too_large(limit)
-            if declared != "0":
-                self._check_media_type(media_types)
-            self._body = await self._received(limit)
+            self._body = await self._received(self._check_declared())
         return self._body
+
+    def _check_declared(self) -> int:
+        """Return the size allowed, unless the head says already that the body is larger."""
+        limit: int = self.app.state.max_body_bytes
+        declared = self.headers.get("content-length", "")
+        if declared.isdigit() and int(declared) > limit:
+            _too_large(limit)
+        return limit
 
     async def _received(self, limit: int) -> bytes:
         seconds: float = self.app.state.timeout_s
@@ -116,6 +127,12 @@ class StrictRequest(Request):
                                headers=accepted)  # fmt: skip
 
 
+def accepts(headers: Headers, media_type: str) -> bool:
+    """Whether a request asks for just this media type; a wildcard does not."""
+    ranges = [part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")]
+    return media_type in ranges
+
+
 def _too_large(limit: int) -> NoReturn:
     raise ProblemError("body-too-large", f"the body is over {limit:,} bytes; send less at once")
 
@@ -138,7 +155,9 @@ class StrictRoute(APIRoute):
                 raise ProblemError(
                     "invalid-parameter", "the query string is not what this path takes", errors=errors
                 )
-            return await _in_time(inner(StrictRequest(request.scope, request.receive)), request)
+            strict = StrictRequest(request.scope, request.receive)
+            work = once(strict, lambda: inner(strict)) if scope == "write" else inner(strict)
+            return await _in_time(work, request)
 
         return handler
 

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from chronofy_kg.api.access import Caller
+from chronofy_kg.api.jobs import Jobs
 from chronofy_kg.api.warm import Warmer
 from chronofy_kg.kb import KnowledgeBase
 
@@ -21,10 +22,11 @@ __all__ = ["Seat", "Tenants", "seat_of"]
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A tenant's knowledge base, and the thread that embeds its texts."""
+    """A tenant's knowledge base, the thread that embeds its texts, and its jobs."""
 
     kb: KnowledgeBase
     warmer: Warmer
+    jobs: Jobs
 
 
 class Tenants:
@@ -35,7 +37,7 @@ class Tenants:
     """
 
     def __init__(self, kb: KnowledgeBase) -> None:
-        self.own = Seat(kb, Warmer(kb))
+        self.own = Seat(kb, Warmer(kb), Jobs(kb))
         self._lock = threading.Lock()
         self._others: dict[str, Seat] = {}
         self._ended = False
@@ -48,9 +50,10 @@ class Tenants:
         """End the threads, and close what was opened here."""
         with self._lock:
             self._ended, others = True, list(self._others.values())
-        self.own.warmer.stop()
-        for seat in others:
+        for seat in (self.own, *others):
+            seat.jobs.stop()
             seat.warmer.stop()
+        for seat in others:
             seat.kb.close()
 
     def opened(self, tenant: str | None) -> Seat | None:
@@ -66,7 +69,7 @@ class Tenants:
             if found is not None or tenant is None:
                 return self.own if found is None else found
             kb = self.own.kb.of_tenant(tenant)
-            seat = Seat(kb, Warmer(kb))
+            seat = Seat(kb, Warmer(kb), Jobs(kb))
             self._others[tenant] = seat
             if not self._ended:
                 seat.warmer.start()

@@ -25,10 +25,12 @@ from chronofy_kg.store.facts import (
     refold,
     write_plan,
 )
+from chronofy_kg.store.jobs import JobRecords
 from chronofy_kg.store.keys import KeyCabinet
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
+from chronofy_kg.store.requests import RequestLog
 
 __all__ = ["GraphStore"]
 
@@ -83,6 +85,14 @@ class GraphStore:
     def keys(self) -> KeyCabinet:
         """The API keys of all tenants."""
         return KeyCabinet(self._connection)
+
+    def requests(self, tenant: str) -> RequestLog:
+        """Return the repeatable requests of a tenant."""
+        return RequestLog(self._connection, tenant)
+
+    def jobs(self, tenant: str) -> JobRecords:
+        """Return the background jobs of a tenant."""
+        return JobRecords(self._connection, tenant)
 
     # Assertions and facts
 

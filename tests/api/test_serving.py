@@ -24,7 +24,7 @@ from chronofy_kg.errors import InputError
 from chronofy_kg.settings import Settings
 from chronofy_kg.store.keys import ApiKey, digest_of
 
-NO_KEYS = SimpleNamespace(all=list)
+NO_KEYS = SimpleNamespace(keys=SimpleNamespace(all=list))
 
 
 class Slow:
@@ -32,7 +32,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.settings = Settings(embedder="none", max_body_bytes=1_000_000)
-        self.tenant, self.keys = "default", NO_KEYS
+        self.tenant, self.store = "default", NO_KEYS
         self.warmed, self.asked, self.go = threading.Event(), threading.Event(), threading.Event()
 
     def warm(self) -> None:
@@ -173,13 +173,14 @@ def test_ipv6() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", "", "127.0.0.1.evil"])
 def test_without_keys_it_binds_to_loopback_only(host: str) -> None:
     with pytest.raises(InputError, match="this machine only"):
-        serve(SimpleNamespace(settings=Settings(), keys=NO_KEYS), host, 0)  # type: ignore[arg-type]
+        serve(SimpleNamespace(settings=Settings(), store=NO_KEYS), host, 0)  # type: ignore[arg-type]
 
 
 def test_with_a_key_it_binds_anywhere_and_answers_to_any_host_with_the_key_only() -> None:
     kb, secret = Slow(), "x" * 43
     key = ApiKey("0" * 12, "default", "", ("read",), digest_of(secret), 0)
-    kb.keys, kb.fact_types = SimpleNamespace(all=lambda: [key]), list  # type: ignore[attr-defined]
+    kb.store = SimpleNamespace(keys=SimpleNamespace(all=lambda: [key]))
+    kb.fact_types = list  # type: ignore[attr-defined]
     server = Running(kb, "0.0.0.0")
     try:
         for headers, status in (({}, 401), ({"Authorization": f"Bearer ck_{key.id}_{secret}"}, 200)):
@@ -191,14 +192,15 @@ def test_with_a_key_it_binds_anywhere_and_answers_to_any_host_with_the_key_only(
 
 def test_a_port_that_is_taken(running: Running) -> None:
     with pytest.raises(InputError, match="choose another port"):
-        serve(SimpleNamespace(settings=Settings(), keys=NO_KEYS), "localhost", running.address[1])  # type: ignore[arg-type]
+        serve(SimpleNamespace(settings=Settings(), store=NO_KEYS), "localhost", running.address[1])  # type: ignore[arg-type]
 
 
 _SCRIPT = """
 from types import SimpleNamespace
 from chronofy_kg.api import serve
 from chronofy_kg.settings import Settings
-kb = SimpleNamespace(settings=Settings(), warm=lambda: None, keys=SimpleNamespace(all=list))
+store = SimpleNamespace(keys=SimpleNamespace(all=list))
+kb = SimpleNamespace(settings=Settings(), warm=lambda: None, store=store)
 for _ in range(2):
     serve(kb, "127.0.0.1", 0, lambda url: print(url, flush=True))
     print("returned", flush=True)

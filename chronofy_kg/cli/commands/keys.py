@@ -40,7 +40,7 @@ def keys_create(
     now = _now()
     ends = {} if days is None else {"ends_at_us": now + int(days * 86_400 * _SECOND_US)}
     with session.knowledge_base() as kb:
-        key, text = kb.keys.create(session.settings.tenant, scope, name, now, **ends)  # type: ignore[arg-type]
+        key, text = kb.store.keys.create(session.settings.tenant, scope, name, now, **ends)  # type: ignore[arg-type]
     _show_new(session, key, text, now)
 
 
@@ -48,7 +48,7 @@ def keys_list(session: Session) -> None:
     """List the keys of all tenants, ended ones too; the keys themselves cannot be shown."""
     now = _now()
     with session.knowledge_base() as kb:
-        found = kb.keys.all()
+        found = kb.store.keys.all()
     if session.as_json:
         session.output.document({"items": [_as_json(key, now) for key in found]})
     elif found:
@@ -75,7 +75,7 @@ def keys_rotate(
     """Make a key like another one, print it, and end the other one."""
     now = _now()
     with session.knowledge_base() as kb:
-        key, text = kb.keys.rotate(key_id, now, int(grace * _SECOND_US))
+        key, text = kb.store.keys.rotate(key_id, now, int(grace * _SECOND_US))
     _show_new(session, key, text, now)
 
 
@@ -83,7 +83,7 @@ def keys_revoke(session: Session, key_id: KeyId) -> None:
     """End a key; servers that run refuse it within two seconds."""
     now = _now()
     with session.knowledge_base() as kb:
-        key = kb.keys.revoke(key_id, now)
+        key = kb.store.keys.revoke(key_id, now)
     if session.as_json:
         session.output.document(_as_json(key, now))
     else:

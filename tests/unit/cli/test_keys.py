@@ -29,23 +29,23 @@ def cabinet(**replies):
 
 
 def test_create_prints_the_key_once(run, kb):
-    kb.keys = cabinet(create=(KEY, "ck_0123456789ab_secret"))
+    kb.store = SimpleNamespace(keys=cabinet(create=(KEY, "ck_0123456789ab_secret")))
     ran = run(
         "keys", "create", "--scope", "read", "--scope", "write", "--name", "ward 3", "--tenant", "north"
     )
     assert (ran.code, ran.out) == (0, "ck_0123456789ab_secret\n")
     assert "secret" not in ran.err
     assert ran.err.startswith("key 0123456789ab of tenant north, read write; keep it")
-    ((_, (tenant, scopes, name, _now), keywords),) = kb.keys.calls
+    ((_, (tenant, scopes, name, _now), keywords),) = kb.store.keys.calls
     assert (tenant, scopes, name, keywords) == ("north", ["read", "write"], "ward 3", {})
 
 
 def test_create_with_an_end(run, kb):
-    kb.keys = cabinet(create=(KEY, "ck_0123456789ab_secret"))
+    kb.store = SimpleNamespace(keys=cabinet(create=(KEY, "ck_0123456789ab_secret")))
     ran = run("keys", "create", "--scope", "read", "--days", "2", "--json")
     assert ran.json["key"] == "ck_0123456789ab_secret"
     assert (ran.json["created_at"], ran.json["ends_at"]) == ("2023-11-14T22:13:20Z", None)
-    ((_, args, keywords),) = kb.keys.calls
+    ((_, args, keywords),) = kb.store.keys.calls
     assert keywords["ends_at_us"] - args[3] == 2 * 86_400_000_000
 
 
@@ -55,7 +55,7 @@ def test_a_scope_is_needed(run, kb):
 
 def test_list(run, kb):
     ended = ApiKey("ba9876543210", "south", "", ("admin",), "d" * 64, 0, 1_000_000)
-    kb.keys = cabinet(all=[KEY, ended])
+    kb.store = SimpleNamespace(keys=cabinet(all=[KEY, ended]))
     ran = run("keys", "list", "--json")
     assert [(one["id"], one["status"], one["ends_at"]) for one in ran.json["items"]] == [
         ("0123456789ab", "good", None),
@@ -65,17 +65,17 @@ def test_list(run, kb):
     ran = run("keys", "list")
     assert "0123456789ab" in ran.out
     assert "d" * 64 not in ran.out
-    kb.keys = cabinet(all=[])
+    kb.store = SimpleNamespace(keys=cabinet(all=[]))
     assert "there are no keys" in run("keys", "list").err
 
 
 def test_rotate_and_revoke(run, kb):
-    kb.keys = cabinet(rotate=(KEY, "ck_fresh"), revoke=KEY)
+    kb.store = SimpleNamespace(keys=cabinet(rotate=(KEY, "ck_fresh"), revoke=KEY))
     assert run("keys", "rotate", "0123456789ab", "--grace", "60").out == "ck_fresh\n"
-    name, (key_id, _now, grace), _ = kb.keys.calls[0]
+    name, (key_id, _now, grace), _ = kb.store.keys.calls[0]
     assert (name, key_id, grace) == ("rotate", "0123456789ab", 60_000_000)
     assert run("keys", "revoke", "0123456789ab").out == "key 0123456789ab of tenant north has ended\n"
-    kb.keys = cabinet(revoke=UnknownNameError("no key has the id 'x'"))
+    kb.store = SimpleNamespace(keys=cabinet(revoke=UnknownNameError("no key has the id 'x'")))
     ran = run("keys", "revoke", "x")
     assert (ran.code, ran.err) == (1, "chronofy-kg: no key has the id 'x'\n")
 
@@ -87,5 +87,5 @@ def test_what_makes_no_key(run, kb, option):
     def create(tenant, scopes, name, now, ends_at_us=OPEN_US):
         return _new_key(tenant, scopes, name, now, ends_at_us)
 
-    kb.keys = SimpleNamespace(create=create)
+    kb.store = SimpleNamespace(keys=SimpleNamespace(create=create))
     assert run("keys", "create", "--scope", "read", *option).code in (1, 2)
