@@ -44,6 +44,7 @@ from chronofy_kg.settings import Settings, load_settings
 from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
 from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
+from chronofy_kg.store.shared import SharedRead
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecVersion"]
 
@@ -95,6 +96,7 @@ class KnowledgeBase:
         )
         self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
         self._loader = Loader(store, self.tenant, self._snapshot, self._catalog, lambda: self._now())
+        self._types = SharedRead(self._read_catalog)
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -531,6 +533,9 @@ class KnowledgeBase:
     # Parts of the above
 
     def _catalog(self) -> TypeCatalog:
+        return self._types()
+
+    def _read_catalog(self) -> TypeCatalog:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
 

@@ -42,20 +42,21 @@ _FAR_OFF = np.uint8(Reason.BELOW_GATE | Reason.FAR_BELOW_BEST)
 def matching_rows(table: FactTable, pattern: Pattern, type_name: str | None = None,
                   source: str | None = None) -> Rows:  # fmt: skip
     """Return the table rows, ascending, that state what a pattern says; a text value counts as its object."""
-    canonical, find = table.pool.canonical, table.pool.find
-    mask = np.ones(len(table), dtype=bool)
-    if pattern.subject is not None:
-        mask &= canonical(table.subject) == _sought(find(pattern.subject))
-    if pattern.predicate is not None:
-        mask &= canonical(table.predicate) == _sought(find(pattern.predicate))
-    if pattern.object is not None:
-        code = _sought(find(pattern.object))
-        mask &= (canonical(table.object) == code) | (canonical(table.text) == code)
-    if type_name is not None:
-        mask &= canonical(table.type) == _sought(find(type_name))
-    if source is not None:
-        mask &= canonical(table.source) == _sought(find(source))
-    return np.flatnonzero(mask)
+    find, rows = table.pool.find, np.arange(len(table))
+    wanted = (
+        (pattern.subject, (table.subject,)),
+        (pattern.predicate, (table.predicate,)),
+        (pattern.object, (table.object, table.text)),
+        (type_name, (table.type,)),
+        (source, (table.source,)),
+    )
+    for name, columns in wanted:
+        if name is not None:
+            code = _sought(find(name))
+            # What an earlier part left out is not looked at again: a subject leaves few rows of many.
+            says = [table.pool.canonical(column[rows]) == code for column in columns]
+            rows = rows[np.logical_or.reduce(says)]
+    return rows
 
 
 def _sought(code: int) -> int:
@@ -67,8 +68,11 @@ def whole_keys(table: FactTable, rows: Rows) -> Rows:
     """Return every row, ascending, of the keys that some rows touch: what a fold of them needs."""
     if not len(rows):
         return rows
-    keys = key_codes(table)
-    return np.flatnonzero(np.isin(keys, np.unique(keys[rows])))
+    # The subject alone leaves few rows to look at, where few are asked for.
+    subject = table.pool.canonical(table.subject)
+    near = np.flatnonzero(np.isin(subject, np.unique(subject[rows])))
+    keys = key_codes(table.take(near)) if len(near) < len(table) // 2 else key_codes(table)[near]
+    return near[np.isin(keys, keys[np.searchsorted(near, rows)])]
 
 
 @dataclass(frozen=True, slots=True)

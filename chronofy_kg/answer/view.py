@@ -152,8 +152,7 @@ def build_view(
         rows: int64, ascending rows to look at, whole keys only; None for all.
         periods: "holding" for the facts whose period covers `at`, "all" for every period (a history).
     """
-    believed = believed_rows(table, moment.known_at, moment.observed_by)
-    chosen = believed if rows is None else np.intersect1d(believed, rows, assume_unique=True)
+    chosen = believed_rows(table, moment.known_at, moment.observed_by, rows)
     history = fold(table, chosen, catalog.many(table.take(chosen)))
     facts = history.holding(moment.at) if periods == "holding" else np.arange(len(history))
     return weigh(history, facts, catalog, moment)

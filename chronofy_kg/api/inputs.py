@@ -44,7 +44,8 @@ def _flag(text: Any) -> Any:
     return text
 
 
-Limit = Annotated[int, BeforeValidator(_digits), Query(ge=1, le=1_000)]
+# The validator stands last: one before the bounds would keep them out of the document.
+Limit = Annotated[int, Query(ge=1, le=1_000), BeforeValidator(_digits)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 NameQuery = Annotated[str | None, Query(min_length=1, max_length=_MOST_NAME), AfterValidator(clean)]
 NamePath = Annotated[str, Path(min_length=1, max_length=_MOST_NAME)]

@@ -63,7 +63,10 @@ InstantText = Annotated[
     Field(strict=True, max_length=64, description="RFC 3339 or ISO 8601; a date, month or year is its start",
           examples=["2024-05-17T08:30:00Z"]),
 ]  # fmt: skip
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+# The validator stands last: one before the bounds would keep them out of the document.
+Version = Annotated[int, Field(strict=True, ge=1, le=_MOST_EXACT_INTEGER), BeforeValidator(_whole)]
+Limit = Annotated[int, Field(strict=True, ge=1, le=100), BeforeValidator(_whole)]
+StepIndex = Annotated[int, Field(strict=True, ge=0, lt=_MOST_STEPS), BeforeValidator(_whole)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 Params = Annotated[dict[Name, Number], Field(max_length=100, description="params of the spec, such as gamma")]
@@ -93,7 +96,7 @@ class SpecChoiceBody(Body):
     """A stored spec by name ("pack" or "pack.spec") and version, or the text of one."""
 
     name: Name | None = None
-    version: Annotated[Whole, Field(ge=1, le=_MOST_EXACT_INTEGER)] | None = None
+    version: Version | None = None
     text: Text | None = None
 
     @model_validator(mode="after")
@@ -125,7 +128,7 @@ class QueryBody(Body):
     params: Params | None = None
     tau: Annotated[Number, Field(ge=0, lt=1, description="no fact with less validity is used")] | None = None
     mode: Literal["fresh", "balanced", "relevant", "fused"] = "balanced"
-    limit: Annotated[Whole, Field(ge=1, le=100)] = 10
+    limit: Limit = 10
     on_fail: Literal["withhold", "flag"] | None = None
     history: Flag = False
     hindsight: Flag = False
@@ -142,7 +145,7 @@ class StepBody(Body):
 
     text: Annotated[str, Field(strict=True, max_length=_MOST_TEXT)] = ""
     facts: Annotated[list[Name], Field(max_length=1_000)] = []
-    uses: Annotated[list[Annotated[Whole, Field(ge=0, lt=_MOST_STEPS)]], Field(max_length=1_000)] = []
+    uses: Annotated[list[StepIndex], Field(max_length=1_000)] = []
 
 
 class VerifyBody(Body):

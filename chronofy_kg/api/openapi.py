@@ -51,7 +51,10 @@ class Api(FastAPI):
 
 
 def _say_access(operation: dict[str, Any], scope: Scope | None) -> None:
-    """Add to an operation who may call it, and how it refuses others."""
+    """Add to an operation who may call it, how it refuses others, and what any operation may answer."""
+    add_documented(operation["responses"], "bad-request", "uri-too-long", "misdirected")
+    if any(parameter["in"] == "path" for parameter in operation.get("parameters", [])):
+        add_documented(operation["responses"], "not-found")
     if scope is None:
         operation["security"] = []
         return

@@ -277,7 +277,7 @@ def add_documented(responses: dict[str, Any], *slugs: str) -> None:
         kind = KINDS[slug]
         fresh = _response(kind.title, [kind])
         found = responses.setdefault(str(kind.status), fresh)
-        if found is not fresh:
+        if found is not fresh and kind.slug not in found["content"][PROBLEM_TYPE]["examples"]:
             found["description"] += f"; {kind.title}"
             found["content"][PROBLEM_TYPE]["examples"] |= fresh["content"][PROBLEM_TYPE]["examples"]
 

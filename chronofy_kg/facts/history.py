@@ -101,12 +101,21 @@ class History:
         return others
 
 
-def believed_rows(table: FactTable, known_at: int, observed_by: int | None = None) -> Rows:
-    """Return the rows believed at `known_at` and, if given, observed no later than `observed_by`."""
-    mask = (table.recorded_at <= known_at) & (known_at < table.retired_at)
+def believed_rows(
+    table: FactTable, known_at: int, observed_by: int | None = None, among: Rows | None = None
+) -> Rows:
+    """Return the rows believed at `known_at` and, if given, observed no later than `observed_by`.
+
+    Args:
+        table: the assertions.
+        known_at, observed_by: instants in microseconds.
+        among: the rows to look at, None for all.
+    """
+    chosen = slice(None) if among is None else among
+    mask = (table.recorded_at[chosen] <= known_at) & (known_at < table.retired_at[chosen])
     if observed_by is not None:
-        mask &= table.observed_at <= observed_by
-    return np.flatnonzero(mask)
+        mask &= table.observed_at[chosen] <= observed_by
+    return np.flatnonzero(mask) if among is None else among[mask]
 
 
 def group_rows(columns: Sequence[NDArray[np.integer[Any]]]) -> Rows:

@@ -14,6 +14,7 @@ from chronofy_kg.facts import FactTable, StringPool
 from chronofy_kg.facts.plan import Plan
 from chronofy_kg.store import catalog, rulegraph
 from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.answers import AnswerWriter, read_answer
 from chronofy_kg.store.connection import Connection
 from chronofy_kg.store.facts import (
     Changes,
@@ -46,6 +47,7 @@ class GraphStore:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._answers = AnswerWriter(connection)
 
     @classmethod
     def open(cls, address: StoreAddress) -> Self:
@@ -187,11 +189,11 @@ class GraphStore:
         self, tenant: str, answer: str, body: Mapping[str, Any], used: Sequence[tuple[str, float]]
     ) -> None:
         """Store an answer with the (fact id, validity) pairs that it used; the same id again replaces it."""
-        catalog.write_answer(self._connection, tenant, answer, body, used)
+        self._answers.write(tenant, answer, body, used)
 
     def read_answer(self, tenant: str, answer: str) -> dict[str, Any] | None:
         """Return the JSON form of an answer, None for an unknown id."""
-        return catalog.read_answer(self._connection, tenant, answer)
+        return read_answer(self._connection, tenant, answer)
 
     def write_rule_graph(
         self,

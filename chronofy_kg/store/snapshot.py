@@ -21,6 +21,7 @@ from chronofy_kg.store.facts import Position, Written
 from chronofy_kg.store.graph import GraphStore
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.saved import SavedSnapshot, advance
+from chronofy_kg.store.shared import SharedRead
 
 __all__ = ["Snapshot"]
 
@@ -43,6 +44,7 @@ class Snapshot:
     def __init__(self, store: GraphStore, tenant: str, folder: Path | None = None) -> None:
         self._store, self._tenant = store, tenant
         self._lock = threading.RLock()
+        self._position = SharedRead(lambda: store.position(tenant))
         self._saved = None if folder is None else SavedSnapshot(folder, store.address, tenant)
         self._saved_at = Position()
         found = self._from_file()
@@ -98,7 +100,7 @@ class Snapshot:
 
     def current(self) -> tuple[FactTable, int]:
         """Return the table, level with the store, and the instant of its last change (microseconds)."""
-        now = self._store.position(self._tenant)
+        now = self._position()
         with self._lock:
             if now.sequence != self._at.sequence or now.identity != self._at.identity:
                 self._refresh()
