@@ -2,7 +2,9 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
-#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others)
+#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others); 20,000
+#                      fuzzed requests on each engine (REQUESTS=N); ten minutes of load (SECONDS=N)
+#   make openapi       write chronofy_kg/api/openapi.json anew; a test compares it with the application
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 #                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
@@ -19,7 +21,7 @@ READY := $(VENV)/.ready
 LINE := 5.26
 NEO4J_HOME := .neo4j/$(LINE)
 
-.PHONY: setup demo test soak check format neo4j neo4j-stop clean
+.PHONY: setup demo test soak check format openapi neo4j neo4j-stop clean
 
 setup: $(READY)
 
@@ -43,6 +45,8 @@ test: $(READY)
 
 soak: $(READY)
 	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
+	@$(BIN)/python benchmarks/http_fuzz.py --requests $(or $(REQUESTS),20000)
+	@$(BIN)/python benchmarks/http_load.py --seconds $(or $(SECONDS),600)
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .
@@ -52,6 +56,9 @@ check: $(READY)
 
 format: $(READY)
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+openapi: $(READY)
+	@$(BIN)/python -m chronofy_kg.api
 
 neo4j: $(READY)
 	@$(BIN)/python deploy/neo4j_demo.py --home $(NEO4J_HOME) --line $(LINE)

@@ -45,6 +45,7 @@ from chronofy_kg.settings import Settings, load_settings
 from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
 from chronofy_kg.store.loading import Progress
 from chronofy_kg.store.materialise import Many
+from chronofy_kg.store.shared import SharedRead
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecDryRun", "SpecVersion"]
 
@@ -88,6 +89,7 @@ class KnowledgeBase:
         self.settings = settings
         self.tenant = settings.tenant
         self._store = store
+        self._owns_store = True
         self._now = clock if clock is not None else _wall_clock
         self._priors = Priors(
             numeric_half_life_days=settings.half_life_numeric,
@@ -95,6 +97,7 @@ class KnowledgeBase:
         )
         self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
         self._loader = Loader(store, self.tenant, self._snapshot, self._catalog, lambda: self._now())
+        self._types = SharedRead(self._read_catalog)
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -120,7 +123,23 @@ class KnowledgeBase:
     def close(self) -> None:
         """Give the store back; the embedded engine ends with its last user."""
         self._snapshot.close()
-        self._store.close()
+        if self._owns_store:
+            self._store.close()
+
+    def of_tenant(self, tenant: str) -> KnowledgeBase:
+        """Return the knowledge base of another tenant on the same open store.
+
+        It is closed by itself, before this one; that leaves the store open.
+        """
+        settings = self.settings.model_copy(update={"tenant": tenant})
+        other = KnowledgeBase(self._store, settings, self._now)
+        other._owns_store, other._corpus = False, self._corpus.sibling()
+        return other
+
+    @property
+    def store(self) -> GraphStore:
+        """The open store, for what is kept beside the facts: keys, jobs, repeatable requests."""
+        return self._store
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -362,9 +381,13 @@ class KnowledgeBase:
             self._store.write_fact_types(self.tenant, changed)
         return [t.to_dict() for t in fitted]
 
-    def mine(self, options: MiningOptions | None = None) -> MineReport:
+    def mine(
+        self, options: MiningOptions | None = None, *, on_progress: Progress | None = None
+    ) -> MineReport:
         """Mine temporal rules from the facts believed now and write the rule graph."""
+        tell = on_progress if on_progress is not None else _tell_nobody
         table, known_at = self._snapshot.current()
+        tell("mine", 0, None)
         graph = mine_rules(table, believed_rows(table, known_at), options or MiningOptions())
         nodes, edges = graph.nodes_as_maps(), graph.edges_as_maps()
         pairs = zip(graph.instances.rows.tolist(), graph.instances.nodes.tolist(), strict=True)
@@ -372,6 +395,7 @@ class KnowledgeBase:
             (fact_id(table.statement(row), int(table.valid_from[row])), graph.nodes[node].id)
             for row, node in pairs
         ]
+        tell("write", 0, None)
         self._store.write_rule_graph(self.tenant, nodes, edges, instances)
         names = {n.id: f"{n.subject_category} {n.predicate} {n.object_category}" for n in graph.nodes}
         best = sorted(edges, key=lambda e: (-e["bits"] * e["support"], e["source"], e["target"]))[:10]
@@ -507,6 +531,9 @@ class KnowledgeBase:
     # Parts of the above
 
     def _catalog(self) -> TypeCatalog:
+        return self._types()
+
+    def _read_catalog(self) -> TypeCatalog:
         rows = self._store.read_fact_types(self.tenant)
         return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
 
@@ -535,6 +562,10 @@ class KnowledgeBase:
         shares = [(c.id, c.validity.value) for c in used]
         self._store.write_answer(self.tenant, answer.id, body, shares)
         return answer
+
+
+def _tell_nobody(stage: str, done: int, total: int | None) -> None:
+    pass
 
 
 def _wall_clock() -> int:

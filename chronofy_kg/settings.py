@@ -7,6 +7,7 @@ Precedence: command-line flag, then environment (CHRONOFY_KG_*), then the file n
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from chronofy_kg.errors import InputError
 __all__ = ["Settings", "load_settings"]
 
 PREFIX = "CHRONOFY_KG_"
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:\d{1,5})?")
 Days = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -52,6 +54,22 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="address that the server binds to")
     port: int = Field(8765, ge=0, le=65535, description="port of the server; 0 takes a free one")
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="largest HTTP body")
+    max_rows: int = Field(50_000, ge=1, description="most rows of one load over HTTP")
+    request_timeout_s: float = Field(
+        60.0, gt=0, le=3_600, description="longest time that an HTTP request may take, its body included"
+    )
+    idempotency_hours: float = Field(
+        24.0, gt=0, le=720, description="how long the reply of a write with an Idempotency-Key is kept"
+    )
+    cors_origins: str = Field(
+        "", description="origins whose pages may call the API, with blanks between them; none by default"
+    )
+    metrics_public: bool = Field(
+        False, description="serve /metrics without a key; it counts the requests of all tenants"
+    )
+    log_level: str = Field(
+        "info", pattern="^(debug|info|warning|error)$", description="least level of the server's log lines"
+    )
     cypher_rows: int = Field(1_000, ge=1, le=100_000, description="most rows that a Cypher query returns")
     cypher_timeout_s: float = Field(
         10.0, gt=0, le=25, description="longest time that a Cypher query may take"
@@ -61,6 +79,14 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         return value.expanduser().absolute()
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: str) -> str:
+        for origin in value.split():
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r} is no origin; write https://HOST, with :PORT where it has one")
+        return value
 
 
 def load_settings(**flags: Any) -> Settings:

@@ -7,7 +7,8 @@ spec on the step signals at the instant that the spec names (`eval`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -85,6 +86,8 @@ class Judge:
         formula: params and lets resolved; names only signals of a trace.
         evaluate: which step's robustness counts: the first, the last, or the least of all (each).
         on_fail: what the spec itself asks for when it fails.
+        names: what the formula names.
+        reads: the signals that the formula reads; at least one, so that there is a trace.
     """
 
     name: str
@@ -92,11 +95,14 @@ class Judge:
     version: int | None = None
     evaluate: Literal["first", "last", "each"] = "first"
     on_fail: Literal["withhold", "flag"] = "withhold"
+    names: tuple[str, ...] = field(init=False, compare=False)
+    reads: tuple[str, ...] = field(init=False, compare=False)
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The signals that the formula reads; at least one, so that there is a trace."""
-        return tuple(name for name in SIGNALS if name in self.formula.names) or SIGNALS[:1]
+    def __post_init__(self) -> None:
+        """Look once at what the formula reads: an answer asks for it many times."""
+        names = self.formula.names
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "reads", tuple(n for n in SIGNALS if n in names) or SIGNALS[:1])
 
     def value(self, step_signals: Mapping[str, Floats]) -> float:
         """Return rho for signals of at least one step, float64[n] each."""
@@ -137,7 +143,7 @@ class Judge:
         at = self._decides(ends[0])
         trace = Trace({name: ends[0][name] for name in self.reads})
         vacuous = bool(robustness(self.formula, trace).vacuous[at])
-        vacuous = vacuous or not np.isfinite(middle) or not self.formula.names
+        vacuous = vacuous or not np.isfinite(middle) or not self.names
         failing = self.failing(evidence) if middle < 0 else ()
         why = () if vacuous else self._reasons(evidence, ends[0])
         return Rho(middle, min(middle, *others), max(middle, *others), failing, vacuous, why)
@@ -164,7 +170,7 @@ class Judge:
         middle, *others = rho.reshape(3, -1)
         batch = Trace({name: ends[0][name] for name in self.reads})
         vacuous = robustness(self.formula, batch).vacuous[:, self._place]
-        vacuous |= ~np.isfinite(middle) | (not self.formula.names)
+        vacuous |= ~np.isfinite(middle) | (not self.names)
         low, high = np.minimum(middle, np.minimum(*others)), np.maximum(middle, np.maximum(*others))
         return [
             Rho(value, least, most, self.failing(evidence) if value < 0 else (), is_vacuous)
@@ -251,6 +257,7 @@ def judge_from(
     return Judge(spec.name, formula, version, spec.evaluate, spec.on_fail)
 
 
+@lru_cache(maxsize=64)
 def default_judge(gamma: float = 0.5) -> Judge:
     """Return the judge of the usual spec, G validity >= gamma."""
     return judge_from(parse_spec(_DEFAULT_TEXT, "default.spec"), DEFAULT_SPEC, {"gamma": gamma})

@@ -23,6 +23,7 @@ Numbers = NDArray[np.int64]
 #: Most targets of one trace: whoever has acquired that many asks again.
 MOST_TARGETS = 1_000
 _MOST_NUMBERS = 100_000  # options times facts, and options times steps, that one round tries
+_MOST_TRIED = 4_096  # samples of one round
 _TRIED = 64  # levels, or instants, tried at once
 
 
@@ -265,8 +266,10 @@ def valid_until(steps: Sequence[TraceStep], judge: Judge, at: int, *, singly: bo
     low, high = at, OPEN_US - 1
     if high <= low or holds(np.asarray([high]))[0]:
         return None
+    # Half a dozen rounds where the facts are few: a round costs more than its instants do.
+    at_once = max(_TRIED, _MOST_TRIED // max(1, len(evidence.facts)))
     while high - low > 1:
-        tried = np.arange(low, high, max(1, (high - low) // _TRIED))[1:]
+        tried = np.arange(low, high, max(1, (high - low) // at_once))[1:]
         ended = np.append(~holds(tried), True)
         edges = np.concatenate([[low], tried, [high]]).tolist()
         first = int(np.argmax(ended))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chronofy_kg.api.app import create_app
+from chronofy_kg.api.logs import configure_logs
 from chronofy_kg.api.serving import serve
 
-__all__ = ["create_app", "serve"]
+__all__ = ["configure_logs", "create_app", "serve"]

@@ -15,12 +15,15 @@ from starlette.responses import Response
 
 import chronofy_kg
 from chronofy_kg.api import pages
+from chronofy_kg.api.access import KeyRing
+from chronofy_kg.api.metrics import Metrics
 from chronofy_kg.api.middleware import Envelope
 from chronofy_kg.api.openapi import Api
 from chronofy_kg.api.problems import ProblemError, on_error
-from chronofy_kg.api.routes import answers, catalog, facts, graph, health
+from chronofy_kg.api.routes import answers, catalog, facts, graph, health, jobs
+from chronofy_kg.api.routes import metrics as metrics_routes
 from chronofy_kg.api.strict import explain_validation
-from chronofy_kg.api.warm import Warmer
+from chronofy_kg.api.tenants import Tenants
 from chronofy_kg.errors import ChronofyError
 from chronofy_kg.kb import KnowledgeBase
 
@@ -30,8 +33,10 @@ _ROUTERS: Sequence[APIRouter] = (
     facts.router,
     answers.router,
     catalog.router,
+    jobs.router,
     graph.router,
     health.router,
+    metrics_routes.router,
     pages.router,
 )
 _DESCRIPTION = (
@@ -40,19 +45,26 @@ _DESCRIPTION = (
 )
 
 
-def create_app(kb: KnowledgeBase, *, hosts: Collection[str] | None = None) -> Api:
+def create_app(
+    kb: KnowledgeBase,
+    *,
+    hosts: Collection[str] | None = None,
+    ring: KeyRing | None = None,
+) -> Api:
     """Return the application over an open knowledge base; the caller closes that.
 
     Args:
-        kb: serves all requests.
+        kb: serves all requests without a key, and opens the knowledge bases of the keys' tenants.
         hosts: host names that requests may name; None takes any. See `middleware.Envelope`.
+        ring: the keys; None asks for none.
     """
+    tenants, metrics, settings = Tenants(kb), Metrics(), kb.settings
 
     @asynccontextmanager
     async def lifespan(app: Api) -> AsyncIterator[None]:
-        app.state.warmer.start()
+        tenants.start()
         yield
-        app.state.warmer.stop()
+        tenants.stop()
 
     app = Api(
         title="chronofy-kg",
@@ -64,9 +76,13 @@ def create_app(kb: KnowledgeBase, *, hosts: Collection[str] | None = None) -> Ap
         redirect_slashes=False,
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
-        middleware=[Middleware(Envelope, hosts=hosts)],
+        middleware=[
+            Middleware(Envelope, metrics=metrics, hosts=hosts, origins=settings.cors_origins.split())
+        ],
     )
-    app.state.kb, app.state.warmer = kb, Warmer(kb)
+    app.state.opened = frozenset({"/metrics"} if settings.metrics_public else ())
+    app.state.max_body_bytes, app.state.timeout_s = settings.max_body_bytes, settings.request_timeout_s
+    app.state.tenants, app.state.ring, app.state.metrics = tenants, ring, metrics
     for router in _ROUTERS:
         app.include_router(router)
     app.add_exception_handler(ChronofyError, on_error)

@@ -18,7 +18,7 @@ from chronofy_kg.facts.readers.jsonl import read_jsonl
 from chronofy_kg.facts.rows import FIELDS, RowRules, check_row
 from chronofy_kg.facts.strict_json import JsonError, decode_json, escape_pointer
 
-__all__ = ["Batch", "batch_from_json", "batch_from_ndjson"]
+__all__ = ["Batch", "batch_from_json", "batch_from_ndjson", "batch_from_rows", "check_rows"]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -49,7 +49,7 @@ def batch_from_json(raw: bytes, zone: str) -> Batch:
     rows = body["facts"]
     if not isinstance(rows, list):
         _refuse("/facts", "must be a JSON array")
-    return _checked([(f"/facts/{number}", row) for number, row in enumerate(rows)], zone)
+    return batch_from_rows(rows, zone)
 
 
 def batch_from_ndjson(raw: bytes, zone: str) -> Batch:
@@ -67,6 +67,25 @@ def batch_from_ndjson(raw: bytes, zone: str) -> Batch:
         elif isinstance(row, Assertion):
             batch.rows.append(row)
     return batch
+
+
+def batch_from_rows(rows: list[Any], zone: str) -> Batch:
+    """Check the rows of a body's `facts`."""
+    return _checked([(f"/facts/{number}", row) for number, row in enumerate(rows)], zone)
+
+
+def check_rows(batch: Batch, most: int) -> None:
+    """Refuse a batch of more rows than a load may have.
+
+    Raises:
+        ProblemError: it has more.
+    """
+    rows = len(batch.rows) + len(batch.errors)
+    if rows > most:
+        raise ProblemError(
+            "limit-exceeded",
+            f"{rows:,} rows at once; the setting max_rows allows {most:,}, send them in parts",
+        )
 
 
 def _checked(rows: list[tuple[str, Any]], zone: str) -> Batch:

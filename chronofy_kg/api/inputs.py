@@ -10,22 +10,23 @@ from pydantic import AfterValidator, BeforeValidator
 
 from chronofy_kg.api.models import clean
 from chronofy_kg.api.problems import ProblemError
+from chronofy_kg.api.tenants import Seat, seat_of
 from chronofy_kg.errors import TimeFormatError
 from chronofy_kg.facts.time import parse_moment
 from chronofy_kg.kb import KnowledgeBase
 
-__all__ = ["AtQuery", "Flag", "Kb", "KnownAtQuery", "Limit", "NamePath", "NameQuery", "instants"]
+__all__ = ["AtQuery", "Flag", "Here", "Kb", "KnownAtQuery", "Limit", "NamePath", "NameQuery", "instants"]
 
 _MOST_NAME = 2_000
 _MOST_INSTANT = 64
 
 
 async def _kb(request: Request) -> KnowledgeBase:
-    kb: KnowledgeBase = request.app.state.kb
-    return kb
+    return (await seat_of(request)).kb
 
 
 Kb = Annotated[KnowledgeBase, Depends(_kb)]
+Here = Annotated[Seat, Depends(seat_of)]
 
 
 def _digits(text: Any) -> Any:
@@ -43,7 +44,8 @@ def _flag(text: Any) -> Any:
     return text
 
 
-Limit = Annotated[int, BeforeValidator(_digits), Query(ge=1, le=1_000)]
+# The validator stands last: one before the bounds would keep them out of the document.
+Limit = Annotated[int, Query(ge=1, le=1_000), BeforeValidator(_digits)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 NameQuery = Annotated[str | None, Query(min_length=1, max_length=_MOST_NAME), AfterValidator(clean)]
 NamePath = Annotated[str, Path(min_length=1, max_length=_MOST_NAME)]

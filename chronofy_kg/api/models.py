@@ -11,12 +11,21 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 __all__ = [
     "AssertionIn",
     "CypherBody",
     "FactBatch",
+    "JobBody",
     "PatternBody",
     "QueryBody",
     "RetractBody",
@@ -66,7 +75,10 @@ InstantText = Annotated[
     Field(strict=True, max_length=64, description="RFC 3339 or ISO 8601; a date, month or year is its start",
           examples=["2024-05-17T08:30:00Z"]),
 ]  # fmt: skip
-Whole = Annotated[int, BeforeValidator(_whole), Field(strict=True)]
+# The validator stands last: one before the bounds would keep them out of the document.
+Version = Annotated[int, Field(strict=True, ge=1, le=_MOST_EXACT_INTEGER), BeforeValidator(_whole)]
+Limit = Annotated[int, Field(strict=True, ge=1, le=100), BeforeValidator(_whole)]
+StepIndex = Annotated[int, Field(strict=True, ge=0, lt=_MOST_STEPS), BeforeValidator(_whole)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
 ParamValue = Annotated[float | str, BeforeValidator(_param)]
@@ -100,7 +112,7 @@ class SpecChoiceBody(Body):
     """A stored spec by name ("pack" or "pack.spec") and version, or the text of one."""
 
     name: Name | None = None
-    version: Annotated[Whole, Field(ge=1, le=_MOST_EXACT_INTEGER)] | None = None
+    version: Version | None = None
     text: Text | None = None
 
     @model_validator(mode="after")
@@ -132,7 +144,7 @@ class QueryBody(Body):
     params: Params | None = None
     tau: Annotated[Number, Field(ge=0, lt=1, description="no fact with less validity is used")] | None = None
     mode: Literal["fresh", "balanced", "relevant", "fused"] = "balanced"
-    limit: Annotated[Whole, Field(ge=1, le=100)] = 10
+    limit: Limit = 10
     on_fail: Literal["withhold", "flag"] | None = None
     history: Flag = False
     hindsight: Flag = False
@@ -149,7 +161,7 @@ class StepBody(Body):
 
     text: Annotated[str, Field(strict=True, max_length=_MOST_TEXT)] = ""
     facts: Annotated[list[Name], Field(max_length=1_000)] = []
-    uses: Annotated[list[Annotated[Whole, Field(ge=0, lt=_MOST_STEPS)]], Field(max_length=1_000)] = []
+    uses: Annotated[list[StepIndex], Field(max_length=1_000)] = []
 
 
 class VerifyBody(Body):
@@ -181,6 +193,43 @@ class RetractBody(Body):
     model_config = ConfigDict(json_schema_extra={"examples": [{"source": "lab:3"}, {}]})
 
     source: Name | None = None
+
+
+class JobBody(Body):
+    """A job: fit (of `types`, or of all), mine, or load (of `facts`)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kind": "fit"},
+                {"kind": "load", "on_error": "skip",
+                 "facts": [{"subject": "patient:17", "predicate": "egfr", "value": 52.0,
+                            "observed_at": "2024-05-17"}]},
+            ]
+        }
+    )  # fmt: skip
+
+    kind: Literal["fit", "mine", "load"]
+    types: Annotated[list[Name], Field(max_length=1_000, description="of a fit; all by default")] | None = (
+        None
+    )
+    facts: (
+        Annotated[
+            list[Any],
+            WithJsonSchema({"type": "array", "items": {"$ref": "#/components/schemas/AssertionIn"}}),
+            Field(description="of a load"),
+        ]
+        | None
+    ) = None
+    on_error: Literal["abort", "skip"] = "abort"
+
+    @model_validator(mode="after")
+    def _what_belongs_to_its_kind(self) -> Self:
+        if (self.facts is not None) != (self.kind == "load"):
+            raise ValueError("facts belong to a load, and a load needs them")
+        if self.types is not None and self.kind != "fit":
+            raise ValueError("types belong to a fit")
+        return self
 
 
 class SpecBody(Body):

@@ -44,6 +44,7 @@ __all__ = [
     "PROBLEM_TYPE",
     "Kind",
     "ProblemError",
+    "add_documented",
     "documented",
     "kind_of",
     "on_error",
@@ -78,12 +79,20 @@ _TABLE = (
     Kind("bad-request", 400, "Bad request", "Send HTTP/1.1 with a path in UTF-8, without NUL."),
     Kind("invalid-json", 400, "Invalid JSON",
          "Send one JSON text (RFC 8259) in UTF-8; no duplicate keys, NaN, byte order mark or surrogates."),
+    Kind("missing-key", 401, "Missing key",
+         "Send Authorization: Bearer with a key in force; chronofy-kg keys create makes one."),
+    Kind("missing-scope", 403, "Missing scope", "Use a key with the scope that the detail names."),
     Kind("read-only", 403, "Read only",
          "Queries through /v1/cypher may not write; load facts with POST /v1/facts."),
     Kind("not-found", 404, "Not found", "Nothing has this name or path; /docs lists the paths."),
     Kind("unknown-fact", 404, "Unknown fact", "The store knows no fact of this id at that moment."),
     Kind("method-not-allowed", 405, "Method not allowed", "The Allow header lists the methods of this path."),
+    Kind("request-timeout", 408, "Request timeout",
+         "The body did not arrive in time; the setting request_timeout_s is the limit."),
     Kind("conflict", 409, "Conflict", "The store holds something else under this name."),
+    Kind("idempotency-pending", 409, "Idempotency key in use",
+         "The first request with this Idempotency-Key is still worked on; try again."),
+    Kind("job-ended", 409, "Job ended", "The job did not come to its end; start it again."),
     Kind("body-too-large", 413, "Body too large",
          "Send less at once; the setting max_body_bytes is the limit."),
     Kind("uri-too-long", 414, "URI too long", "Shorten the path or the query string."),
@@ -92,6 +101,8 @@ _TABLE = (
     Kind("misdirected", 421, "Misdirected request", "Address this server by the host it binds to."),
     Kind("invalid-body", 422, "Invalid body",
          "Each of `errors` has the JSON pointer of a field that is wrong."),
+    Kind("idempotency-mismatch", 422, "Idempotency key of another request",
+         "Take a fresh Idempotency-Key for each new request."),
     Kind("invalid-parameter", 422, "Invalid parameter", "Each of `errors` names a parameter that is wrong."),
     Kind("invalid-facts", 422, "Invalid facts",
          "Nothing was stored. Each of `errors` has the pointer or line of a bad row; "
@@ -108,6 +119,8 @@ _TABLE = (
     Kind("internal-error", 500, "Internal error", "A fault of the server; its log has the request id."),
     Kind("store-error", 503, "Store error", "The graph store refuses to work; the server's log says why."),
     Kind("store-unavailable", 503, "Store unavailable", "The graph store cannot be reached; try again."),
+    Kind("timed-out", 504, "Timed out",
+         "It took too long and may still be carried out; ask for less, or send a load as a job."),
 )  # fmt: skip
 KINDS: Mapping[str, Kind] = {kind.slug: kind for kind in _TABLE}
 
@@ -256,6 +269,17 @@ def documented(*slugs: str) -> dict[int | str, dict[str, Any]]:
         for status, kinds in sorted(by_status.items())
     }
     return described | {"default": _response("Any other error", [KINDS["internal-error"]])}
+
+
+def add_documented(responses: dict[str, Any], *slugs: str) -> None:
+    """Add problems to the responses of an operation of the document, in place."""
+    for slug in slugs:
+        kind = KINDS[slug]
+        fresh = _response(kind.title, [kind])
+        found = responses.setdefault(str(kind.status), fresh)
+        if found is not fresh and kind.slug not in found["content"][PROBLEM_TYPE]["examples"]:
+            found["description"] += f"; {kind.title}"
+            found["content"][PROBLEM_TYPE]["examples"] |= fresh["content"][PROBLEM_TYPE]["examples"]
 
 
 def _response(description: str, kinds: Iterable[Kind]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ __all__ = [
     "FactOut",
     "FactTypeList",
     "FactTypeOut",
+    "JobList",
+    "JobOut",
     "LoadOut",
     "PeriodList",
     "Problem",
@@ -344,6 +346,46 @@ class SpecList(BaseModel):
     next: None
 
 
+class JobProgress(BaseModel):
+    """How far a job is; total is null where it cannot be known."""
+
+    stage: str
+    done: int | None
+    total: int | None
+
+
+class JobError(BaseModel):
+    """Why a job failed, as a problem says it."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
+class JobOut(BaseModel):
+    """A background job."""
+
+    id: str
+    kind: Literal["fit", "mine", "load"]
+    status: Literal["queued", "running", "done", "failed", "cancelled"]
+    cancelling: bool = Field(description="whether its end was asked for, and is still to come")
+    request: dict[str, Any]
+    progress: JobProgress | None
+    result: dict[str, Any] | None = Field(description="what it did, where it is done")
+    error: JobError | None
+    created_at: str
+    started_at: str | None
+    ended_at: str | None
+
+
+class JobList(BaseModel):
+    """A page of jobs, newest first."""
+
+    items: list[JobOut]
+    next: str | None
+
+
 class CypherOut(BaseModel):
     """Rows of a query; truncated where there were more than the server returns."""
 
@@ -366,7 +408,7 @@ class Ready(BaseModel):
     """The parts work."""
 
     store: str
-    sequence: int
+    sequence: int | None = Field(description="of the server's tenant; null where keys are needed")
     embedder: str
 
 

@@ -10,6 +10,7 @@ import ipaddress
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from chronofy_kg.api.access import KeyRing
 from chronofy_kg.api.app import create_app
 from chronofy_kg.api.problems import PROBLEM_TYPE, ProblemError, problem_reply
 from chronofy_kg.errors import InputError
@@ -44,19 +46,22 @@ def serve(
 
     Args:
         kb: an open knowledge base; the caller closes it.
-        host: a loopback address, the settings' by default.
+        host: the address to bind to, the settings' by default; one of loopback as long as there are no keys.
         port: the settings' by default; 0 takes a free one.
         on_ready: called with the URL once connections are accepted.
         stop: ends the server when it is set, for callers in another thread than the main one.
 
     Raises:
-        InputError: the host is not loopback, or the port is taken.
+        InputError: the host is no address, or not loopback though there are no keys, or the port is taken.
     """
-    address = _loopback(kb.settings.host if host is None else host)
+    address, closed = _address(kb, kb.settings.host if host is None else host)
     with _listen(address, kb.settings.port if port is None else port) as listener:
         bound = listener.getsockname()[1]
         shown = f"[{address}]" if ":" in address else address
-        app = create_app(kb, hosts=frozenset({"localhost", "127.0.0.1", "::1", address}))
+        # Without keys a web page could reach the server through a name that resolves to 127.0.0.1.
+        hosts = None if closed else frozenset({"localhost", "127.0.0.1", "::1", address})
+        ring = KeyRing(lambda: kb.store.keys.all(), lambda: time.time_ns() // 1_000, required=closed)
+        app = create_app(kb, hosts=hosts, ring=ring)
         config = uvicorn.Config(
             app,
             http=_Protocol,
@@ -73,19 +78,22 @@ def serve(
         _Server(config, f"http://{shown}:{bound}", on_ready, stop).run(sockets=[listener])
 
 
-def _loopback(host: str) -> str:
-    if host.lower() == "localhost":
-        return "127.0.0.1"
+def _address(kb: KnowledgeBase, host: str) -> tuple[str, bool]:
+    """Return the address to bind to, and whether requests need a key."""
     try:
-        address = ipaddress.ip_address(host.strip("[]"))
+        address = ipaddress.ip_address("127.0.0.1" if host.lower() == "localhost" else host.strip("[]"))
     except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
         raise InputError(
-            f"will not bind to {host!r}: without access keys the server is for this machine only; "
-            "use 127.0.0.1, ::1 or localhost"
+            f"will not bind to {host!r}: it is no IP address; use 127.0.0.1 for this machine only"
+        ) from None
+    now = time.time_ns() // 1_000
+    closed = any(key.is_good(now) for key in kb.store.keys.all())
+    if not closed and not address.is_loopback:
+        raise InputError(
+            f"will not bind to {host!r}: without access keys the server is for this machine only; use "
+            "127.0.0.1, ::1 or localhost, or make a key first: chronofy-kg keys create"
         )
-    return str(address)
+    return str(address), closed
 
 
 def _listen(address: str, port: int) -> socket.socket:

@@ -1,13 +1,15 @@
 """What comes in, strictly: bodies through one JSON decoder, query strings without anything left over.
 
-`StrictRequest` bounds size and media type of a body; `StrictRoute` uses it for every route, and refuses
-query parameters that the route does not have, that repeat, or that are no clean text. Which fields a body
-may have is said in `models`.
+First of all a route asks who calls (`access`). `StrictRequest` bounds size and media type of a body;
+`StrictRoute` uses it for every route, and refuses query parameters that the route does not have, that repeat,
+or that are no clean text. Which fields a body may have is said in `models`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import difflib
+import logging
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from email.message import Message
@@ -19,18 +21,23 @@ from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
+from chronofy_kg.api.access import admit, scope_of
+from chronofy_kg.api.idempotency import once
 from chronofy_kg.api.problems import ProblemError, problem_from
 from chronofy_kg.errors import InputError
 from chronofy_kg.facts.strict_json import decode_json, escape_pointer
 
-__all__ = ["JSON_TYPE", "NDJSON_TYPE", "StrictRequest", "StrictRoute", "explain_validation"]
+__all__ = ["JSON_TYPE", "NDJSON_TYPE", "StrictRequest", "StrictRoute", "accepts", "explain_validation"]
 
 JSON_TYPE = "application/json"
 NDJSON_TYPE = "application/x-ndjson"
 MOST_QUERY_BYTES = 32_768
 #: A body below this is decoded at once; a larger one in a thread, so that others are served meanwhile.
 _SMALL_BODY = 32_768
+_MOMENT_S = 0.25
+_LOG = logging.getLogger(__name__)
 
 
 class StrictRequest(Request):
@@ -42,20 +49,37 @@ class StrictRequest(Request):
 
     async def body_of(self, *media_types: str) -> bytes:
         """Return the body, which must be of one of these media types, within the size allowed."""
+        self._check_declared()
+        if self.headers.get("content-length") != "0":
+            self._check_media_type(media_types)
+        return await self.raw_body()
+
+    async def raw_body(self) -> bytes:
+        """Return the body of whatever media type, within the size allowed."""
         if not hasattr(self, "_body"):
-            limit: int = self.app.state.kb.settings.max_body_bytes
-            declared = self.headers.get("content-length", "")
-            if declared.isdigit() and int(declared) > limit:
-                _too_large(limit)
-            if declared != "0":
-                self._check_media_type(media_types)
-            chunks = bytearray()
-            async for chunk in self.stream():
-                chunks += chunk
-                if len(chunks) > limit:
-                    _too_large(limit)
-            self._body = bytes(chunks)
+            self._body = await self._received(self._check_declared())
         return self._body
+
+    def _check_declared(self) -> int:
+        """Return the size allowed, unless the head says already that the body is larger."""
+        limit: int = self.app.state.max_body_bytes
+        declared = self.headers.get("content-length", "")
+        if declared.isdigit() and int(declared) > limit:
+            _too_large(limit)
+        return limit
+
+    async def _received(self, limit: int) -> bytes:
+        seconds: float = self.app.state.timeout_s
+        chunks = bytearray()
+        try:
+            async with asyncio.timeout(seconds):
+                async for chunk in self.stream():
+                    chunks += chunk
+                    if len(chunks) > limit:
+                        _too_large(limit)
+        except TimeoutError:
+            raise ProblemError("request-timeout", f"the body took longer than {seconds:g} s") from None
+        return bytes(chunks)
 
     async def json(self) -> Any:
         """Return the body decoded."""
@@ -103,6 +127,12 @@ class StrictRequest(Request):
                                headers=accepted)  # fmt: skip
 
 
+def accepts(headers: Headers, media_type: str) -> bool:
+    """Whether a request asks for just this media type; a wildcard does not."""
+    ranges = [part.partition(";")[0].strip().lower() for part in headers.get("accept", "").split(",")]
+    return media_type in ranges
+
+
 def _too_large(limit: int) -> NoReturn:
     raise ProblemError("body-too-large", f"the body is over {limit:,} bytes; send less at once")
 
@@ -114,16 +144,52 @@ class StrictRoute(APIRoute):
         """Wrap the framework's handler."""
         inner = super().get_route_handler()
         known = sorted(_query_names(self.dependant))
+        (method,) = self.methods or {"GET"}
+        scope = scope_of(method, self.path_format)
 
         async def handler(request: Request) -> Response:
+            request.state.template = self.path_format
+            request.state.caller = await admit(request, scope)
             errors = list(_query_errors(request.scope["query_string"], known))
             if errors:
                 raise ProblemError(
                     "invalid-parameter", "the query string is not what this path takes", errors=errors
                 )
-            return await inner(StrictRequest(request.scope, request.receive))
+            strict = StrictRequest(request.scope, request.receive)
+            work = once(strict, lambda: inner(strict)) if scope == "write" else inner(strict)
+            return await _in_time(work, request)
 
         return handler
+
+
+#: Work that went on after its caller was told that it takes too long; kept from being collected.
+_LEFT_BEHIND: set[asyncio.Future[Response]] = set()
+
+
+async def _in_time(work: Coroutine[Any, Any, Response], request: Request) -> Response:
+    """Return the reply of a handler, unless it takes longer than a request may.
+
+    A thread cannot be stopped, so what takes too long goes on by itself.
+    """
+    seconds: float = request.app.state.timeout_s
+    task = asyncio.ensure_future(work)
+    try:
+        # A body that arrives too late has its own problem, a moment earlier.
+        done, _ = await asyncio.wait({task}, timeout=seconds + _MOMENT_S)
+    except asyncio.CancelledError:
+        task.cancel()
+        raise
+    if done:
+        return task.result()
+    _LEFT_BEHIND.add(task)
+    task.add_done_callback(_forget)
+    raise ProblemError("timed-out", f"it took longer than {seconds:g} s, and may still be carried out")
+
+
+def _forget(task: asyncio.Future[Response]) -> None:
+    _LEFT_BEHIND.discard(task)
+    if not task.cancelled() and task.exception() is not None:
+        _LOG.error("a request that had timed out failed: %r", task.exception())
 
 
 def _query_names(dependant: Dependant) -> Iterator[str]:

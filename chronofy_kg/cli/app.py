@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chronofy_kg import __version__
-from chronofy_kg.cli.commands import ask, export, fmt, learn, load, specs, system
+from chronofy_kg.cli.commands import ask, export, fmt, keys, learn, load, specs, system
 from chronofy_kg.cli.output import prepare_streams
 from chronofy_kg.cli.session import PROGRAM, AsJson, Data, Debug, Tenant, Uri, command, report
 
@@ -78,7 +78,16 @@ _SPECS: dict[str, Function] = {
 }
 _specs = typer.Typer(help="Store spec files and look at them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(_specs, name="specs")
-for _group, _functions in ((app, _COMMANDS), (_specs, _SPECS)):
+_KEYS: dict[str, Function] = {
+    "create": keys.keys_create,
+    "list": keys.keys_list,
+    "rotate": keys.keys_rotate,
+    "revoke": keys.keys_revoke,
+}
+_keys = typer.Typer(help="Make, rotate and end the keys of the HTTP API.", no_args_is_help=True,
+                    rich_markup_mode=None)  # fmt: skip
+app.add_typer(_keys, name="keys")
+for _group, _functions in ((app, _COMMANDS), (_specs, _SPECS), (_keys, _KEYS)):
     for _name, _function in _functions.items():
         _group.command(_name)(command(_function))
 

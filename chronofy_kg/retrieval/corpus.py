@@ -135,6 +135,12 @@ class Corpus:
         self._vectors: VectorIndex | None = None
         self._known: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
+    def sibling(self) -> Corpus:
+        """Return a corpus for another table, with the same model and cache of vectors."""
+        other = Corpus(self._folder, "none")
+        other._model = self._model
+        return other
+
     @property
     def state(self) -> State:
         """Whether vectors are off, cannot be had, are being made, or are there for every text."""

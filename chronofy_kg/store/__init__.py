@@ -15,16 +15,24 @@ if TYPE_CHECKING:
     from chronofy_kg.store.errors import StaleSnapshotError
     from chronofy_kg.store.facts import Changes
     from chronofy_kg.store.graph import GraphStore
+    from chronofy_kg.store.jobs import JobRecord, JobRecords
+    from chronofy_kg.store.keys import ApiKey, KeyCabinet
     from chronofy_kg.store.loading import Loader
     from chronofy_kg.store.query import CypherResult, named_queries
+    from chronofy_kg.store.requests import RequestLog
     from chronofy_kg.store.snapshot import Snapshot
     from chronofy_kg.store.writing import Written
 
 __all__ = [
+    "ApiKey",
     "Changes",
     "CypherResult",
     "GraphStore",
+    "JobRecord",
+    "JobRecords",
+    "KeyCabinet",
     "Loader",
+    "RequestLog",
     "Snapshot",
     "StaleSnapshotError",
     "StoreAddress",
@@ -33,10 +41,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ApiKey": "keys",
     "Changes": "facts",
     "CypherResult": "query",
     "GraphStore": "graph",
+    "JobRecord": "jobs",
+    "JobRecords": "jobs",
+    "KeyCabinet": "keys",
     "Loader": "loading",
+    "RequestLog": "requests",
     "Snapshot": "snapshot",
     "StaleSnapshotError": "errors",
     "StoreAddress": "address",

@@ -1,9 +1,8 @@
-"""What a tenant declares and keeps beside its facts: fact types, versioned spec files, answers."""
+"""What a tenant declares and keeps beside its facts: fact types and versioned spec files."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,10 +14,8 @@ from chronofy_kg.store.rows import Columns
 
 __all__ = [
     "put_fact_types",
-    "read_answer",
     "read_fact_types",
     "read_specs",
-    "write_answer",
     "write_fact_types",
     "write_spec",
 ]
@@ -82,37 +79,3 @@ def write_spec(
 def read_specs(connection: Connection, tenant: str) -> Records:
     """Return every version of every spec file: name, version, hash, text, author, recorded_at_us."""
     return connection.read(lambda tx: run(tx, "specs_read", tenant=tenant))
-
-
-def write_answer(
-    connection: Connection,
-    tenant: str,
-    answer: str,
-    body: Mapping[str, Any],
-    used: Sequence[tuple[str, float]],
-) -> None:
-    """Store an answer with the facts that it used; the same id again replaces it.
-
-    Args:
-        connection: the open store.
-        tenant: whose answer it is.
-        answer: its id.
-        body: its JSON form.
-        used: (fact id, validity) of each fact.
-    """
-    text = json.dumps(body, ensure_ascii=False, allow_nan=False)
-    links: Columns = {"id": [name for name, _ in used], "validity": [validity for _, validity in used]}
-
-    def work(tx: ManagedTransaction) -> None:
-        run(tx, "answers_write", tenant=tenant, id=answer, body=text)
-        run_all(tx, "answers_use", links, tenant=tenant, answer=answer)
-
-    connection.write(work)
-
-
-def read_answer(connection: Connection, tenant: str, answer: str) -> dict[str, Any] | None:
-    """Return the JSON form of an answer, None for an unknown id."""
-    for record in connection.read(lambda tx: run(tx, "answers_read", tenant=tenant, id=answer)):
-        body: dict[str, Any] = json.loads(record["body"])
-        return body
-    return None

@@ -14,12 +14,16 @@ from chronofy_kg.facts import FactTable, StringPool
 from chronofy_kg.facts.plan import Plan
 from chronofy_kg.store import catalog, rulegraph
 from chronofy_kg.store.address import StoreAddress
+from chronofy_kg.store.answers import AnswerWriter, read_answer
 from chronofy_kg.store.connection import Connection
 from chronofy_kg.store.errors import StaleSnapshotError
 from chronofy_kg.store.facts import Changes, Position, position, read_changes, read_table
+from chronofy_kg.store.jobs import JobRecords
+from chronofy_kg.store.keys import KeyCabinet
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
+from chronofy_kg.store.requests import RequestLog
 from chronofy_kg.store.writing import Batch, Written, refold
 
 __all__ = ["GraphStore"]
@@ -36,6 +40,7 @@ class GraphStore:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._answers = AnswerWriter(connection)
 
     @classmethod
     def open(cls, address: StoreAddress) -> Self:
@@ -70,6 +75,19 @@ class GraphStore:
     def address(self) -> StoreAddress:
         """Where the store is."""
         return self._connection.address
+
+    @property
+    def keys(self) -> KeyCabinet:
+        """The API keys of all tenants."""
+        return KeyCabinet(self._connection)
+
+    def requests(self, tenant: str) -> RequestLog:
+        """Return the repeatable requests of a tenant."""
+        return RequestLog(self._connection, tenant)
+
+    def jobs(self, tenant: str) -> JobRecords:
+        """Return the background jobs of a tenant."""
+        return JobRecords(self._connection, tenant)
 
     # Assertions and facts
 
@@ -173,11 +191,11 @@ class GraphStore:
         self, tenant: str, answer: str, body: Mapping[str, Any], used: Sequence[tuple[str, float]]
     ) -> None:
         """Store an answer with the (fact id, validity) pairs that it used; the same id again replaces it."""
-        catalog.write_answer(self._connection, tenant, answer, body, used)
+        self._answers.write(tenant, answer, body, used)
 
     def read_answer(self, tenant: str, answer: str) -> dict[str, Any] | None:
         """Return the JSON form of an answer, None for an unknown id."""
-        return catalog.read_answer(self._connection, tenant, answer)
+        return read_answer(self._connection, tenant, answer)
 
     def write_rule_graph(
         self,

@@ -23,6 +23,7 @@ from chronofy_kg.store.facts import Position
 from chronofy_kg.store.graph import GraphStore
 from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.saved import SavedSnapshot, advance
+from chronofy_kg.store.shared import SharedRead
 from chronofy_kg.store.writing import Batch, Written
 
 __all__ = ["Snapshot"]
@@ -61,6 +62,7 @@ class Snapshot:
         self._store, self._tenant = store, tenant
         self._lock = threading.RLock()  # of the table and its position
         self._writing = threading.RLock()  # of one writer at a time, so that readers need not wait for it
+        self._position = SharedRead(lambda: store.position(tenant))
         self._saved = None if folder is None else SavedSnapshot(folder, store.address, tenant)
         self._saved_at = Position()
         found = self._from_file()
@@ -116,7 +118,7 @@ class Snapshot:
 
     def current(self) -> tuple[FactTable, int]:
         """Return the table, level with the store, and the instant of its last change (microseconds)."""
-        now = self._store.position(self._tenant)
+        now = self._position()
         with self._lock:
             if now.sequence != self._at.sequence or now.identity != self._at.identity:
                 self._refresh()

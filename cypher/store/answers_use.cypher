@@ -1,5 +1,5 @@
-// Link an answer to the facts that it used.
+// Link answers to the facts that they used.
 UNWIND range(0, size($id) - 1) AS i
-MATCH (a:Answer {tenant: $tenant, id: $answer})
-MATCH (f:Fact {tenant: $tenant, id: $id[i]})
-CREATE (a)-[:USED {tenant: $tenant, validity: $validity[i]}]->(f)
+MATCH (a:Answer {tenant: $tenant[i], id: $answer[i]})
+MATCH (f:Fact {tenant: $tenant[i], id: $id[i]})
+CREATE (a)-[:USED {tenant: $tenant[i], validity: $validity[i]}]->(f)

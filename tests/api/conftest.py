@@ -23,6 +23,7 @@ class StandIn:
         self.settings = Settings(embedder="none", max_body_bytes=MOST_BYTES, default_zone="UTC")
         self.error: Exception = AssertionError("the request should have been refused before")
         self.calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.tenant, self.store = "default", self
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

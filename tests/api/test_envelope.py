@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from chronofy_kg.api import create_app
 from chronofy_kg.api.encode import encode_json
+from chronofy_kg.settings import Settings
 
 Check = Callable[..., dict[str, Any]]
 
@@ -52,7 +53,9 @@ def test_head_is_get_without_a_body(bare: TestClient) -> None:
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8765", "127.0.0.1:1", "[::1]:8765", "LOCALHOST"])
 def test_hosts_that_are_its_own(host: str) -> None:
-    client = TestClient(create_app(SimpleNamespace(), hosts={"localhost", "127.0.0.1", "::1"}))  # type: ignore[arg-type]
+    client = TestClient(
+        create_app(SimpleNamespace(settings=Settings()), hosts={"localhost", "127.0.0.1", "::1"})
+    )  # type: ignore[arg-type]
     assert client.get("/healthz/live", headers={"host": host}).status_code == 200
 
 
@@ -60,7 +63,9 @@ def test_hosts_that_are_its_own(host: str) -> None:
     "host", ["evil.example", "evil.example:8765", "localhost.evil.example", "127.0.0.1.evil", ""]
 )
 def test_other_hosts_are_refused(assert_problem: Check, host: str) -> None:
-    client = TestClient(create_app(SimpleNamespace(), hosts={"localhost", "127.0.0.1", "::1"}))  # type: ignore[arg-type]
+    client = TestClient(
+        create_app(SimpleNamespace(settings=Settings()), hosts={"localhost", "127.0.0.1", "::1"})
+    )  # type: ignore[arg-type]
     assert_problem(client.get("/healthz/live", headers={"host": host}), 421, "misdirected")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -14,16 +15,19 @@ from chronofy_kg import errors
 from chronofy_kg.api import create_app
 from chronofy_kg.api.problems import BY_CLASS, KINDS
 from chronofy_kg.facts.strict_json import JsonError
+from chronofy_kg.settings import Settings
 from chronofy_kg.spec.diagnostics import Diagnostic
 
 Check = Callable[..., dict[str, Any]]
 
-DOCUMENT = create_app(SimpleNamespace()).openapi()  # type: ignore[arg-type]
+DOCUMENT = create_app(SimpleNamespace(settings=Settings())).openapi()  # type: ignore[arg-type]
 PATHS = sorted(DOCUMENT["paths"])
 OPERATIONS = [(method.upper(), path) for path in PATHS for method in DOCUMENT["paths"][path]]
-WITH_BODY = [(method, path) for method, path in OPERATIONS if method in ("POST", "PUT")]
+WITH_BODY = [
+    (method, path) for method, path in OPERATIONS if "requestBody" in DOCUMENT["paths"][path][method.lower()]
+]
 WITHOUT_BODY = [(method, path) for method, path in OPERATIONS if method == "GET"]
-STORE_ROUTES = [(method, path) for method, path in OPERATIONS if path != "/healthz/live"]
+STORE_ROUTES = [(method, path) for method, path in OPERATIONS if path not in ("/healthz/live", "/metrics")]
 GOOD: dict[str, Any] = {
     "/v1/facts": {"subject": "s", "predicate": "p", "value": 1, "observed_at": "2024-01-01"},
     "/v1/facts/{fact_id}/retract": {},
@@ -31,6 +35,7 @@ GOOD: dict[str, Any] = {
     "/v1/verify": {"steps": [{"text": "t", "facts": ["f_1"]}]},
     "/v1/specs/{name}": {"text": "spec fresh: G validity >= 0.5"},
     "/v1/cypher": {"query": "RETURN 1"},
+    "/v1/jobs": {"kind": "mine"},
 }
 BAD_JSON = {
     "syntax": b'{"a": }',
@@ -64,7 +69,7 @@ def send(client: TestClient, method: str, path: str, **changes: Any) -> Any:
 
 
 def test_the_walk_covers_every_route() -> None:
-    assert len(OPERATIONS) == 16
+    assert len(OPERATIONS) == 21
     assert set(GOOD) == {path for _, path in WITH_BODY}
 
 
@@ -301,3 +306,31 @@ def test_pages_of_the_problem_types(bare: TestClient) -> None:
         page = bare.get(kind.uri)
         assert page.status_code == 200
         assert str(kind.status) in page.text
+
+
+def test_too_many_rows(assert_problem: Check) -> None:
+    small = SimpleNamespace(settings=Settings(max_rows=3), tenant="default")
+    client = TestClient(create_app(small))  # type: ignore[arg-type]
+    lines = b'{"subject": 1}\n' * 4
+    ndjson = {"content-type": "application/x-ndjson"}
+    for reply in (
+        client.post("/v1/facts", json={"facts": [{"subject": "s"}] * 4}),
+        client.post("/v1/facts?on_error=skip", content=lines, headers=ndjson),
+    ):
+        assert "4 rows at once" in assert_problem(reply, 422, "limit-exceeded")["detail"]
+
+
+def test_what_takes_too_long_is_told_so(assert_problem: Check) -> None:
+    go = threading.Event()
+    slow = SimpleNamespace(
+        settings=Settings(request_timeout_s=0.2),
+        tenant="default",
+        specs=lambda: go.wait(10) and [],
+        warm=lambda: None,
+    )
+    with TestClient(create_app(slow)) as client:  # type: ignore[arg-type]
+        try:
+            assert_problem(client.get("/v1/specs"), 504, "timed-out")
+            assert client.get("/healthz/live").status_code == 200
+        finally:
+            go.set()

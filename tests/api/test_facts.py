@@ -215,3 +215,27 @@ def test_forged_cursors(client: TestClient, assert_problem: Check, cursor: str) 
 def test_unknown_facts(client: TestClient, assert_problem: Check) -> None:
     for name in ("f_" + "0" * 32, "nonsense", "a%27b", "%F0%9F%98%80"):
         assert_problem(client.get(f"/v1/facts/{name}"), 404, "unknown-fact")
+
+
+def test_all_facts_as_one_stream(
+    client: TestClient, load: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Page by page in the server: the stream is what the pages are, at the moment of the first."""
+    monkeypatch.setattr("chronofy_kg.api.routes.facts._STREAM_PAGE", 7)
+    load(*({"subject": f"stream{n:02d}", "predicate": "streamed", "value": n, "observed_at": "2024-05-01"}
+           for n in range(20)))  # fmt: skip
+    asked = {"predicate": "streamed", "at": "2024-05-02"}
+    lines = {"accept": "application/x-ndjson"}
+    reply = client.get("/v1/facts", params=asked, headers=lines)
+    assert reply.headers["content-type"] == "application/x-ndjson"
+    assert "content-length" not in reply.headers
+    found = [json.loads(line) for line in reply.text.splitlines()]
+    assert found == client.get("/v1/facts", params=asked).json()["items"]
+    assert len(found) == 20
+    some = client.get("/v1/facts", params=asked | {"limit": "5"}, headers=lines).text.splitlines()
+    assert [json.loads(line) for line in some] == found[:5]
+    cursor = client.get("/v1/facts", params=asked | {"limit": "12"}).json()["next"]
+    rest = client.get("/v1/facts", params=asked | {"cursor": cursor}, headers=lines).text.splitlines()
+    assert [json.loads(line) for line in rest] == found[12:]
+    assert client.get("/v1/facts", params=asked | {"subject": "nobody"}, headers=lines).content == b""
+    assert client.get("/v1/facts", params={"at": "never"}, headers=lines).status_code == 422

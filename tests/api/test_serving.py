@@ -22,6 +22,9 @@ import pytest
 from chronofy_kg.api import serve
 from chronofy_kg.errors import InputError
 from chronofy_kg.settings import Settings
+from chronofy_kg.store.keys import ApiKey, digest_of
+
+NO_KEYS = SimpleNamespace(keys=SimpleNamespace(all=list))
 
 
 class Slow:
@@ -29,6 +32,7 @@ class Slow:
 
     def __init__(self) -> None:
         self.settings = Settings(embedder="none", max_body_bytes=1_000_000)
+        self.tenant, self.store = "default", NO_KEYS
         self.warmed, self.asked, self.go = threading.Event(), threading.Event(), threading.Event()
 
     def warm(self) -> None:
@@ -118,6 +122,19 @@ def test_a_large_body_gets_its_answer_and_not_a_reset(running: Running) -> None:
         assert (status, problem["type"]) == (413, "/problems/body-too-large")
 
 
+def test_a_body_that_does_not_arrive_is_a_problem() -> None:
+    kb = Slow()
+    kb.settings = Settings(embedder="none", request_timeout_s=0.3)
+    server = Running(kb)
+    try:
+        with socket.create_connection(server.address, timeout=10) as connection:
+            head = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            connection.sendall(head + b"Content-Length: 100\r\n\r\n{")
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 408 ")
+    finally:
+        server.end()
+
+
 def test_a_foreign_host_is_refused(running: Running) -> None:
     status, body = running.request("GET", "/healthz/live", Host="evil.example")
     assert (status, body["type"]) == (421, "/problems/misdirected")
@@ -154,21 +171,36 @@ def test_ipv6() -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", "", "127.0.0.1.evil"])
-def test_it_binds_to_loopback_only(host: str) -> None:
+def test_without_keys_it_binds_to_loopback_only(host: str) -> None:
     with pytest.raises(InputError, match="this machine only"):
-        serve(SimpleNamespace(settings=Settings()), host, 0)  # type: ignore[arg-type]
+        serve(SimpleNamespace(settings=Settings(), store=NO_KEYS), host, 0)  # type: ignore[arg-type]
+
+
+def test_with_a_key_it_binds_anywhere_and_answers_to_any_host_with_the_key_only() -> None:
+    kb, secret = Slow(), "x" * 43
+    key = ApiKey("0" * 12, "default", "", ("read",), digest_of(secret), 0)
+    kb.store = SimpleNamespace(keys=SimpleNamespace(all=lambda: [key]))
+    kb.fact_types = list  # type: ignore[attr-defined]
+    server = Running(kb, "0.0.0.0")
+    try:
+        for headers, status in (({}, 401), ({"Authorization": f"Bearer ck_{key.id}_{secret}"}, 200)):
+            assert server.request("GET", "/v1/fact-types", Host="any.example", **headers)[0] == status
+        assert server.request("GET", "/metrics")[0] == 401
+    finally:
+        server.end()
 
 
 def test_a_port_that_is_taken(running: Running) -> None:
     with pytest.raises(InputError, match="choose another port"):
-        serve(SimpleNamespace(settings=Settings()), "localhost", running.address[1])  # type: ignore[arg-type]
+        serve(SimpleNamespace(settings=Settings(), store=NO_KEYS), "localhost", running.address[1])  # type: ignore[arg-type]
 
 
 _SCRIPT = """
 from types import SimpleNamespace
 from chronofy_kg.api import serve
 from chronofy_kg.settings import Settings
-kb = SimpleNamespace(settings=Settings(), warm=lambda: None)
+store = SimpleNamespace(keys=SimpleNamespace(all=list))
+kb = SimpleNamespace(settings=Settings(), warm=lambda: None, store=store)
 for _ in range(2):
     serve(kb, "127.0.0.1", 0, lambda url: print(url, flush=True))
     print("returned", flush=True)

@@ -107,3 +107,31 @@ def test_specs_put_at_the_same_time_are_all_kept(store: GraphStore, tenant: str)
         versions = list(pool.map(lambda n: store.write_spec(tenant, "same", f"text {n}", n), range(12)))
     assert sorted(versions) == list(range(1, 13))
     assert {spec["text"] for spec in store.read_specs(tenant)} == {f"text {n}" for n in range(12)}
+
+
+@pytest.mark.newest
+def test_answers_written_at_once_are_all_there_with_what_they_used(ledger: Any, told: Any) -> None:
+    """They share transactions; one that cannot be stored does not take others with it."""
+    ledger.load(*(told(subject=f"s{n}", value="a") for n in range(4)))
+    store, tenant = ledger.store, ledger.tenant
+    rows = store.cypher("MATCH (f:Fact {tenant: $t}) RETURN f.id", {"t": tenant}).rows
+    facts = sorted(row[0] for row in rows)
+    bad = "x" * 17_000_000  # more than a message holds
+
+    def write(number: int) -> str:
+        body = {"n": number, "bad": bad if number == 7 else ""}
+        try:
+            store.write_answer(tenant, f"a_{number % 20}", body, [(facts[number % 4], number / 100)])
+        except Exception as error:
+            return type(error).__name__
+        return "stored"
+
+    with ThreadPoolExecutor(12) as pool:
+        outcomes = list(pool.map(write, range(20))) + list(pool.map(write, range(20, 40)))
+    assert {n: outcome for n, outcome in enumerate(outcomes) if outcome != "stored"} == {7: "InputError"}
+    for number in range(20):
+        assert store.read_answer(tenant, f"a_{number}") == {"n": number + 20, "bad": ""}
+    used = store.cypher(
+        "MATCH (a:Answer {tenant: $t})-[u:USED]->(f:Fact) RETURN a.id, f.id, u.validity", {"t": tenant}
+    ).rows
+    assert sorted(map(tuple, used)) == sorted((f"a_{n}", facts[n % 4], (n + 20) / 100) for n in range(20))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
+from chronofy_kg.api.access import KeyRing
 from chronofy_kg.api.encode import JsonReply
 from chronofy_kg.api.inputs import Kb
 from chronofy_kg.api.problems import documented
@@ -28,6 +29,12 @@ async def live() -> JsonReply:
     response_model=Ready,
     responses=documented("invalid-parameter", "store-unavailable", "store-error"),
 )
-def ready(kb: Kb) -> JsonReply:
+def ready(kb: Kb, request: Request) -> JsonReply:
     """Ask the store."""
-    return JsonReply(kb.ready())
+    told = kb.ready()
+    ring: KeyRing | None = request.app.state.ring
+    if ring is not None:
+        ring.refresh()
+        if ring.is_required:  # how far a tenant is may be known to its keys only
+            told["sequence"] = None
+    return JsonReply(told)

@@ -131,27 +131,32 @@ def serve(
 ) -> None:
     """Serve the HTTP API until Ctrl-C.
 
-    Prints its address on stderr when it is ready, with --json on stdout. Questions are answered by words and
-    graph while the model is still loading.
+    Prints its address on stderr when it is ready, with --json on stdout, and logs each request as a line of
+    JSON on stderr. Questions are answered by words and graph while the model is still loading.
     """
     session.flags |= {"host": host, "port": port}
-    run_server = _server()
+    run_server, configure_logs = _server()
+    configure_logs(session.settings.log_level)
     with session.knowledge_base() as kb:
         run_server(kb, on_ready=lambda url: _announce(session, url))
     session.output.note("stopped")
 
 
-def _server() -> Callable[..., None]:
-    """Return the server's entry; it is an extra, so that those who only use the store need not have it."""
+def _server() -> tuple[Callable[..., None], Callable[[str], object]]:
+    """Return the server's entry and that of its logs.
+
+    It is an extra, so that those who only use the store need not have it.
+    """
     try:
+        from chronofy_kg.api import configure_logs
         from chronofy_kg.api import serve as run_server
     except ModuleNotFoundError as error:
-        if error.name in ("fastapi", "starlette", "uvicorn", "h11"):
+        if error.name in ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client"):
             raise InputError(
                 f"the server needs {error.name}, install it with: pip install 'chronofy-kg[server]'"
             ) from None
         raise
-    return run_server
+    return run_server, configure_logs
 
 
 def _announce(session: Session, url: str) -> None:

@@ -100,7 +100,7 @@ def test_demo_is_run_with_the_settings(run, monkeypatch):
 def serving(monkeypatch, act) -> None:
     """Put `act` in the place of the server."""
     module = ModuleType("chronofy_kg.api")
-    module.serve = act
+    module.serve, module.configure_logs = act, lambda level: None
     monkeypatch.setitem(sys.modules, "chronofy_kg.api", module)
 
 
