@@ -2,7 +2,9 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
-#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others)
+#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others), then:
+#   make soak-specs    10,000 random formulas against their definition and RTAMT, 10 minutes of strange texts
+#   make grammar       the editor grammar and the railroad diagrams, from the data in grammar/
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 #                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
@@ -19,7 +21,7 @@ READY := $(VENV)/.ready
 LINE := 5.26
 NEO4J_HOME := .neo4j/$(LINE)
 
-.PHONY: setup demo test soak check format neo4j neo4j-stop clean
+.PHONY: setup demo test soak soak-specs grammar check format neo4j neo4j-stop clean
 
 setup: $(READY)
 
@@ -43,6 +45,14 @@ test: $(READY)
 
 soak: $(READY)
 	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
+	@$(MAKE) soak-specs
+
+soak-specs: $(READY)
+	@$(BIN)/python benchmarks/rtamt_peer.py --make
+	@SOAK_FORMULAS=$(or $(FORMULAS),10000) SOAK_MINUTES=$(or $(MINUTES),10) $(BIN)/pytest -q -s tests/property/test_spec_*.py
+
+grammar: $(READY)
+	@$(BIN)/python deploy/grammar_files.py
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .
