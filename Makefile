@@ -2,9 +2,12 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
-#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others); 20,000
-#                      fuzzed requests on each engine (REQUESTS=N); ten minutes of load (SECONDS=N)
+#   make soak          the long runs: soak-crash, kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N);
+#                      soak-specs, 10,000 random formulas against their definition and RTAMT, 10 minutes of strange
+#                      texts (FORMULAS=N, MINUTES=N); soak-http, 20,000 fuzzed requests on each engine and ten minutes
+#                      of load (REQUESTS=N, SECONDS=N)
 #   make openapi       write chronofy_kg/api/openapi.json anew; a test compares it with the application
+#   make grammar       the editor grammar and the railroad diagrams, from the data in grammar/
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 #                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
@@ -21,7 +24,7 @@ READY := $(VENV)/.ready
 LINE := 5.26
 NEO4J_HOME := .neo4j/$(LINE)
 
-.PHONY: setup demo test soak check format openapi neo4j neo4j-stop clean
+.PHONY: setup demo test soak soak-crash soak-specs soak-http check format openapi grammar neo4j neo4j-stop clean
 
 setup: $(READY)
 
@@ -43,10 +46,21 @@ demo: $(READY)
 test: $(READY)
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
-soak: $(READY)
+soak: soak-crash soak-specs soak-http
+
+soak-crash: $(READY)
 	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
+
+soak-specs: $(READY)
+	@$(BIN)/python benchmarks/rtamt_peer.py --make
+	@SOAK_FORMULAS=$(or $(FORMULAS),10000) SOAK_MINUTES=$(or $(MINUTES),10) $(BIN)/pytest -q -s tests/property/test_spec_*.py
+
+soak-http: $(READY)
 	@$(BIN)/python benchmarks/http_fuzz.py --requests $(or $(REQUESTS),20000)
 	@$(BIN)/python benchmarks/http_load.py --seconds $(or $(SECONDS),600)
+
+grammar: $(READY)
+	@$(BIN)/python deploy/grammar_files.py
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .

@@ -1,9 +1,9 @@
 """RTAMT as a peer: an environment of its own, and a program that runs in it.
 
-RTAMT pins antlr4 4.7, so it never shares an environment with the package. `interpreter()` makes one (pinned in
-rtamt.txt) or finds it; `ask(interpreter, jobs)` runs jobs there. Run as a program it reads a list of jobs as
-JSON from stdin, each {"text", "signals", "repeat"}, and prints for each {"values"} or {"error"}, with the least
-"seconds" of CPU time where it was asked to repeat. Signals are lists, or {"normal": n, "seed": s}.
+RTAMT pins antlr4 4.7, so it never shares an environment with the package. `interpreter()` makes one (pinned
+in rtamt.txt) or finds it; `ask(interpreter, jobs)` runs jobs there. With `--make` it
+makes the environment; else it reads a list of jobs as JSON from stdin, each {"text", "signals", "repeat"}, and prints for each {"values"} or {"error"}, or the
+least "seconds" of CPU time where it was asked to repeat. Signals are lists, or {"normal": n, "seed": s}.
 """
 
 from __future__ import annotations
@@ -83,6 +83,9 @@ def _run(job: dict[str, object]) -> dict[str, object]:
 
 
 def main() -> None:
+    if sys.argv[1:] == ["--make"]:
+        print(interpreter(make=True))
+        return
     jobs = json.load(sys.stdin)
     with contextlib.redirect_stdout(io.StringIO()):
         answers = [_run(job) for job in jobs]

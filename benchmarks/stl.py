@@ -1,6 +1,6 @@
 """Speed of the spec language: prints one JSON object, seconds of CPU time.
 
-    python benchmarks/stl.py [--samples 1000000] [--repeat 5] [--rtamt] [--online 200000]
+    python benchmarks/stl.py [--samples 1000000] [--repeat 5] [--online 20000] [--rtamt]
 
 Robustness of G, F, G F, until and since with bounds of 10, 1,000 and 100,000 samples and without an end, each
 with its lower and upper bounds, verdicts and vacuity; a batch of 10,000 series of 200 samples; window
@@ -15,12 +15,13 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from rtamt_peer import ask, interpreter
 
-from chronofy_kg.spec import Formula, Trace, parse_formula, robustness
+from chronofy_kg.spec import Formula, Monitor, Trace, parse_formula, robustness
 
 SHAPES = {
     "G": "G{} x > 0",
@@ -37,6 +38,15 @@ PEER = {
     "since": "(x > 0) since[0:10] (y > 0)",
 }
 BOUNDS = {"10": "[0,10]", "1000": "[0,1000]", "100000": "[0,100000]", "all": ""}
+ONLINE = [
+    "H[0,10] x > 0",
+    "H[0,1000] x > 0",
+    "G[0,1000] x > 0",
+    "x > 0 U[0,1000] y > 0",
+    "x > 0 S[0,10] y > 0",
+    "x > mean[0,1000](x)",
+    "(let a = x > 2 or (prev a and x > -1))",
+]
 BARS = {"G": 0.1, "F": 0.1, "GF": 0.1, "until": 0.5, "since": 0.5}
 
 
@@ -65,8 +75,9 @@ def offline(trace: Trace, repeat: int) -> dict[str, Any]:
     return out
 
 
-def peer(samples: int, ours: dict[str, Any]) -> dict[str, Any]:
-    """RTAMT on the bounds of 10, and how many times as long it takes."""
+def peer(samples: int, repeat: int) -> dict[str, Any]:
+    """RTAMT on the bounds of 10, and how many times as long as ours it takes on as many samples."""
+    trace = Trace({name: np.random.default_rng(seed).normal(size=samples) for seed, name in enumerate("xy")})
     python = interpreter(make=True)
     assert python is not None
     signals = {name: {"normal": samples, "seed": seed} for seed, name in enumerate("xy")}
@@ -74,7 +85,9 @@ def peer(samples: int, ours: dict[str, Any]) -> dict[str, Any]:
     for name, text in PEER.items():
         (answer,) = ask(python, [{"text": text, "signals": signals, "repeat": 1}])
         seconds = float(str(answer["seconds"]))
-        out[name] = {"seconds": round(seconds, 3), "ratio": round(seconds / ours[name]["10"], 1)}
+        formula = parse_formula(SHAPES[name].replace("{}", BOUNDS["10"]))
+        ours = least(partial(robustness, formula, trace), repeat)
+        out[name] = {"seconds": round(seconds, 3), "ours": ours, "ratio": round(seconds / ours, 1)}
     return out
 
 
@@ -83,7 +96,38 @@ def batch(repeat: int) -> dict[str, float]:
     series = np.random.default_rng(2).normal(size=(10_000, 200))
     trace = Trace({"x": series})
     texts = ["G[0,10] x > 0", "G[0,10] (x > 0 -> F[0,5] x > 1)"]
-    return {text: least(lambda f=parse_formula(text): robustness(f, trace), repeat) for text in texts}
+    return {text: least(partial(robustness, parse_formula(text), trace), repeat) for text in texts}
+
+
+def statistics(trace: Trace, repeat: int) -> dict[str, float]:
+    """Statistics over windows, and a let that refers to itself, over all samples."""
+    texts = [
+        f"x > {name}[0,{width}](x)" for name in ("mean", "std", "median", "highest") for width in (10, 1000)
+    ]
+    texts.append("(let a = x > 2 or (prev a and x > -1))")
+    return {text: least(partial(robustness, parse_formula(text), trace), repeat) for text in texts}
+
+
+def online(samples: int) -> dict[str, dict[str, float]]:
+    """Microseconds of CPU time per sample, fed one at a time and in blocks of 1,000."""
+    values = np.random.default_rng(3).normal(size=samples)
+    ones = [{"x": one, "y": -one} for one in values.tolist()]
+    out = {}
+    for text in ONLINE:
+        monitor = Monitor(parse_formula(text))
+        monitor.feed({"x": values[:1], "y": values[:1]})
+        start = time.process_time()
+        for one in ones:
+            monitor.feed(one)
+        middle = time.process_time()
+        for at in range(0, samples, 1000):
+            monitor.feed({"x": values[at : at + 1000], "y": values[at : at + 1000]})
+        end = time.process_time()
+        out[text] = {
+            "one_at_a_time_us": round((middle - start) / samples * 1e6, 2),
+            "in_blocks_us": round((end - middle) / samples * 1e6, 2),
+        }
+    return out
 
 
 def parsing(repeat: int) -> dict[str, float]:
@@ -101,6 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--online", type=int, default=20_000, help="samples fed one at a time")
     parser.add_argument(
         "--rtamt", action="store_true", help="run RTAMT too (its environment is made if needed)"
     )
@@ -111,8 +156,10 @@ def main() -> None:
     out: dict[str, Any] = {"samples": options.samples, "offline": offline(trace, options.repeat)}
     out["batch"] = batch(options.repeat) | {"bar": 0.2}
     out["parse"] = parsing(options.repeat)
+    out["statistics"] = statistics(trace, options.repeat)
+    out["online"] = online(options.online)
     if options.rtamt:
-        out["rtamt"] = peer(options.peer_samples or options.samples, out["offline"])
+        out["rtamt"] = peer(options.peer_samples or options.samples, options.repeat)
     print(json.dumps(out, indent=2))
 
 

@@ -1,8 +1,8 @@
 """Why rho is what it is: the steps that decide it and, behind each, the fact that gives the step its signal.
 
-From the samples to blame (`spec.explain`) to facts: a step's validity is that of its weakest fact, its age that of
-the oldest, its quality that of the least. Names say which statement a fact is about, never what it says, so they
-may be told of a withheld answer too. Pure.
+From the samples to blame (`spec.explain`) to facts: a step's validity is that of its weakest fact, its age
+that of the oldest, its quality that of the least. Names say which statement a fact is about, never what it
+says, so they may be told of a withheld answer too. Pure.
 """
 
 from __future__ import annotations

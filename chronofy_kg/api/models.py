@@ -61,7 +61,8 @@ def _whole(number: Any) -> Any:
 
 def _param(value: Any) -> Any:
     """Let through what a param may be: a finite number, or a text with a unit; one message for all else."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = number and abs(value) <= sys.float_info.max
     quantity = isinstance(value, str) and len(value) <= 64 and _QUANTITY.fullmatch(value)
     if not number and not quantity:
         raise ValueError("must be a number, or a text of a number and a unit such as '30 d'")

@@ -3,11 +3,11 @@
 Imported on first use only (`machine` does it), because numba takes a second to load. numba carries no types
 that mypy could check, so callers go through `machine`.
 
-`run` is an interpreter of the programs that `machine` builds: each node writes its values to a ring that is as
-long as its readers look back. Its work per sample is O(1), amortised: minimum and maximum over windows keep a
-monotone deque (Lemire 2006, Streaming Maximum-Minimum Filter), until and sums a queue of two stacks, because
-clamps and moments compose but cannot be taken back (Tangwongsan et al. 2015, General Incremental Sliding-Window
-Aggregation). Only median and quantile move O(k) numbers.
+`run` is an interpreter of the programs that `machine` builds: each node writes its values to a ring that is
+as long as its readers look back. Its work per sample is O(1), amortised: minimum and maximum over windows
+keep a monotone deque (Lemire 2006, Streaming Maximum-Minimum Filter), until and sums a queue of two stacks,
+as clamps and moments compose but cannot be taken back (Tangwongsan et al. 2015, General Incremental
+Sliding-Window Aggregation). Median, quantile, lowest and highest of k numbers may move up to k of them.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def arithmetic_range(code: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
         low, high = min(a, c), min(b, d)
     elif code == MOST:
         low, high = max(a, c), max(b, d)
-    elif code == EXP or code == SQRT:
+    elif code in (EXP, SQRT):
         low = 0.0
     return (-INF if np.isnan(low) else low), (INF if np.isnan(high) else high)
 
@@ -108,7 +108,7 @@ def margin_range(code: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     low, high = a - d, b - c
     low = -INF if np.isnan(low) else low
     high = INF if np.isnan(high) else high
-    if code == GREATER or code == LESS:
+    if code in (GREATER, LESS):
         return low, high
     least, most = max(0.0, low, -high), max(abs(low), abs(high))
     return (-most, -least) if code == EQUAL else (least, most)
@@ -177,30 +177,30 @@ def reach(table: Any, ring: Any, node: Any, first: Any, last: Any, mark: Any, st
     back = stacks[base]
     if table[node, HIGH] < 0 and table[node, ROW] < 0:
         while mark[NEXT] <= last:
-            l, r = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
-            back[0] = r if mark[NEXT] == 0 else max(r, min(l, back[0]))
+            hold, goal = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
+            back[0] = goal if mark[NEXT] == 0 else max(goal, min(hold, back[0]))
             mark[NEXT] += 1
         return back[0] if mark[NEXT] > 0 else fill
     if mark[NEXT] <= first:  # what was held has all left the window
         mark[NEXT] = mark[SPLIT] = first
         back[0], back[1] = -INF, INF
     while mark[NEXT] <= last:
-        l, r = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
+        hold, goal = ring[left_at + (mark[NEXT] & left_size)], ring[right_at + (mark[NEXT] & right_size)]
         if past:
-            back[0], back[1] = max(r, min(l, back[0])), min(l, back[1])
+            back[0], back[1] = max(goal, min(hold, back[0])), min(hold, back[1])
         else:
-            back[0], back[1] = max(back[0], min(back[1], r)), min(l, back[1])
+            back[0], back[1] = max(back[0], min(back[1], goal)), min(hold, back[1])
         mark[NEXT] += 1
     if first > last:
         return fill
     if first >= mark[SPLIT]:
         r2, l2 = -INF, INF
         for at in range(mark[NEXT] - 1, first - 1, -1):
-            l, r = ring[left_at + (at & left_size)], ring[right_at + (at & right_size)]
+            hold, goal = ring[left_at + (at & left_size)], ring[right_at + (at & right_size)]
             if past:
-                r2, l2 = max(r2, min(l2, r)), min(l, l2)
+                r2, l2 = max(r2, min(l2, goal)), min(hold, l2)
             else:
-                r2, l2 = max(r, min(l, r2)), min(l, l2)
+                r2, l2 = max(goal, min(hold, r2)), min(hold, l2)
             stacks[base + 1 + (at & room), 0], stacks[base + 1 + (at & room), 1] = r2, l2
         mark[SPLIT] = mark[NEXT]
         back[0], back[1] = -INF, INF
@@ -325,9 +325,9 @@ def in_doubt(table: Any, rings: Any, low: Any, high: Any, node: Any, first: Any,
 
 
 @compiled
-def step(
-    table: Any, number: Any, rings: Any, marks: Any, queue: Any, held: Any, stacks: Any, planes: Any, missing: Any, ranges: Any,
-    node: Any, index: Any, end: Any,
+def step(  # noqa: C901 (one branch a code)
+    table: Any, number: Any, rings: Any, marks: Any, queue: Any, held: Any, stacks: Any, planes: Any,
+    missing: Any, ranges: Any, node: Any, index: Any, end: Any,
 ) -> None:  # fmt: skip
     """Write the values of one node at one index, on all planes."""
     code, one, two = table[node, CODE], table[node, ONE], table[node, TWO]
@@ -380,11 +380,8 @@ def step(
         return
     if ADD <= code <= UNEQUAL:
         a, b, c, d = rings[low, a_at], rings[high, a_at], rings[low, b_at], rings[high, b_at]
-        if code <= MOST:
-            found = arithmetic_range(code, a, b, c, d)
-        else:
-            found = margin_range(code, a, b, c, d)
-        rings[low, at], rings[high, at] = found[0], found[1]
+        ranged = arithmetic_range(code, a, b, c, d) if code <= MOST else margin_range(code, a, b, c, d)
+        rings[low, at], rings[high, at] = ranged[0], ranged[1]
     elif code >= MOMENTS:
         unknown = in_doubt(table, rings, low, high, node, first, last, marks[rings.shape[0], node])
         value = rings[low, at]
@@ -398,8 +395,8 @@ def step(
 
 @compiled
 def run(
-    table: Any, number: Any, rings: Any, marks: Any, queue: Any, held: Any, stacks: Any, planes: Any, missing: Any, ranges: Any,
-    order: Any, root: Any, inputs: Any, out: Any, start: Any, end: Any,
+    table: Any, number: Any, rings: Any, marks: Any, queue: Any, held: Any, stacks: Any, planes: Any,
+    missing: Any, ranges: Any, order: Any, root: Any, inputs: Any, out: Any, start: Any, end: Any,
 ) -> None:  # fmt: skip
     """Run a program over ticks `start`, `start + 1`, ...
 

@@ -6,15 +6,18 @@ whose own text is the same, but not what it uses, is `affected`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from chronofy_kg.errors import SpecError
-from chronofy_kg.spec.ast import Node
+from chronofy_kg.spec.ast import Node, Number
 from chronofy_kg.spec.clauses import RuleDecl
+from chronofy_kg.spec.declare import MICROS_PER_DAY, micros
 from chronofy_kg.spec.format import name_text, number_text, quantity_text, quoted
 from chronofy_kg.spec.model import FactTypeDecl, LabelDecl, LetDecl, ParamDecl, SignalDecl, SpecDecl
+from chronofy_kg.spec.operators import table
 from chronofy_kg.spec.specfile import SpecFile
 
 __all__ = ["Change", "ItemChange", "compare_files", "declaration_text"]
@@ -119,10 +122,20 @@ def _word(text: str) -> str:
     return name_text(text) if "." not in text else quoted(text)
 
 
+def _rate(beta: float) -> str:
+    """A rate as the half-life that it was written as, if a short one gives just this rate, else as itself."""
+    for unit in ("d", "h", "m", "s") if beta > 0 else ():
+        days = table().units[unit] / MICROS_PER_DAY
+        value = float(f"{math.log(2) / beta / days:.6g}")
+        if value >= 1 and math.log(2) / (micros(Number(value, unit), table()) / MICROS_PER_DAY) == beta:
+            return f"half_life = {quantity_text(value, unit)}"
+    return f"beta = {number_text(beta)} / d"
+
+
 def _attributes(decl: FactTypeDecl) -> Iterator[str]:
     yield from (one for one in (decl.kind, decl.cardinality) if one is not None)
     if decl.beta_per_day is not None:
-        yield f"beta = {number_text(decl.beta_per_day)} / d"
+        yield _rate(decl.beta_per_day)
     if decl.decay is not None:
         units = {"scale": " d", "rate": " / d"}
         values = (

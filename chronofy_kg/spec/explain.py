@@ -128,7 +128,7 @@ class _Walk:
         self.clock, self.run = clock, run
 
     def order(self, root: Node, start: int) -> list[tuple[Node, int, list[_Cause]]]:
-        """Return all that can decide, each node at a sample once and before what decides it, with its causes."""
+        """Return all that can decide, with its causes, each node at a sample once and before these."""
         done: list[tuple[Node, int, list[_Cause]]] = []
         seen: set[_State] = set()
         stack: list[tuple[Node, int, list[_Cause] | None]] = [(root, start, None)]
@@ -159,29 +159,17 @@ class _Walk:
             case Logic(operator, operands):
                 values = [self.value(one, at) for one in operands]
                 return [(operands[_extreme(values, operator == "and")], at, slope)]
-            case Compare(operator, left, right):
-                if math.isnan(self.value(left, at)) or math.isnan(self.value(right, at)):
-                    return []
-                sign = slope * self._compare_slope(operator, left, right, at)
-                return [(left, at, sign), (right, at, -sign)]
-            case Temporal(operator, operand, interval):
-                first, last = self.clock.range(at, interval, operator in "HO")
-                if first >= last:
-                    return []
-                return [
-                    (operand, first + _extreme(self.samples(operand, first, last), operator in "GH"), slope)
-                ]
+            case Compare():
+                return self._compare(node, at, slope)
+            case Temporal():
+                return self._window(node, at, slope)
             case Pair():
                 return self._until(node, at, slope)
             case Step(operator, operand):
                 there = at - 1 if operator in ("Y", "wprev") else at + 1
                 return [(operand, there, slope)] if 0 <= there < self.run.trace.length else []
-            case Arithmetic():
-                return self._arithmetic(node, at, slope)
-            case Call():
-                return self._call(node, at, slope)
-            case Window():
-                return [(node.value, there, slope * by) for there, by in self._statistic(node, at)]
+            case Arithmetic() | Call() | Window():
+                return self._number(node, at, slope)
             case Recursive(_, body):
                 return [(body, at, slope)]
             case Name(name) if name in self.run.own:
@@ -189,6 +177,29 @@ class _Walk:
             case _:
                 assert isinstance(node, Boolean) or not node.children
                 return []
+
+    def _number(self, node: Arithmetic | Call | Window, at: int, slope: float) -> list[_Cause]:
+        match node:
+            case Arithmetic():
+                return self._arithmetic(node, at, slope)
+            case Call():
+                return self._call(node, at, slope)
+            case Window():
+                return [(node.value, there, slope * by) for there, by in self._statistic(node, at)]
+
+    def _window(self, node: Temporal, at: int, slope: float) -> list[_Cause]:
+        first, last = self.clock.range(at, node.interval, node.operator in "HO")
+        if first >= last:
+            return []
+        there = first + _extreme(self.samples(node.operand, first, last), node.operator in "GH")
+        return [(node.operand, there, slope)]
+
+    def _compare(self, node: Compare, at: int, slope: float) -> list[_Cause]:
+        left, right = node.left, node.right
+        if math.isnan(self.value(left, at)) or math.isnan(self.value(right, at)):
+            return []
+        sign = slope * self._compare_slope(node.operator, left, right, at)
+        return [(left, at, sign), (right, at, -sign)]
 
     def _compare_slope(self, operator: str, left: Node, right: Node, at: int) -> float:
         if operator in ("==", "!="):

@@ -178,9 +178,10 @@ class _Bounds(ABC):
         floor = 0.0 if node.function in ("std", "count") else -INFINITY
         return np.where(unknown, floor, known), np.where(unknown, INFINITY, known)
 
-    def recursive(self, node: Recursive, operands: list[Bounds]) -> Span:
+    def recursive(self, node: Recursive, operands: list[Bounds]) -> Bounds:
         """Return the bounds of a let that refers to itself."""
-        return run_recursion(node, operands, self.clock, self.length, Planes(2, lower=0, upper=1))
+        low, high = run_recursion(node, operands, self.clock, self.length, Planes(2, lower=0, upper=1))
+        return low, high
 
     @abstractmethod
     def temporal(self, node: Temporal | Pair | Step, operands: list[Bounds]) -> Bounds:
@@ -207,7 +208,7 @@ class _Longer(_Bounds):
                 f"the formula depends on {beyond} samples after the trace; shorten its intervals"
             )
 
-    def recursive(self, node: Recursive, operands: list[Bounds]) -> Span:
+    def recursive(self, node: Recursive, operands: list[Bounds]) -> Bounds:
         """Return the bounds; after some samples of an endless future nothing is known of what it will be."""
         low, high = super().recursive(node, operands)
         if self.endless:
@@ -228,7 +229,8 @@ class _Longer(_Bounds):
             elif isinstance(node, Temporal):
                 ends.append(self.clock.window(parts[0], node.interval, past, lowest, fill))
             else:
-                ends.append(self.clock.until(*np.broadcast_arrays(*parts), node.interval, past, fill))
+                left, right = np.broadcast_arrays(*parts)
+                ends.append(self.clock.until(left, right, node.interval, past, fill))
         return ends[0], ends[1]
 
 
@@ -248,7 +250,8 @@ class _Open(_Bounds):
             elif isinstance(node, Temporal):
                 ends.append(self.clock.window(parts[0], node.interval, past, lowest, fill))
             else:
-                ends.append(self.clock.until(*np.broadcast_arrays(*parts), node.interval, past, fill))
+                left, right = np.broadcast_arrays(*parts)
+                ends.append(self.clock.until(left, right, node.interval, past, fill))
         lower, upper = ends
         if past:
             return lower, upper

@@ -1,7 +1,7 @@
 """The formatter of spec files: one way to set blanks and lines, and brackets where precedence surprises.
 
-Words, comments and line breaks stay the author's; what surprises is decided in `surprises`. The text of a single
-tree, without an author, is in `format`.
+Words, comments and line breaks stay the author's; what surprises is decided in `surprises`. The text of a
+single tree, without an author, is in `format`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,13 @@ def _brackets(file: SpecFile) -> tuple[Counter[int], Counter[int]]:
     """How many brackets to open before and to close after each offset."""
     opening: Counter[int] = Counter()
     closing: Counter[int] = Counter()
-    for decl in (*file.lets.values(), *file.specs.values(), *file.labels.values()):
-        for node in postorder(decl.formula.root):
+    formulas = [
+        *(let.formula for let in file.lets.values()),
+        *(spec.formula for spec in file.specs.values()),
+        *(label.formula for label in file.labels.values()),
+    ]
+    for formula in formulas:
+        for node in postorder(formula.root):
             for at, child in enumerate(node.children):
                 if is_bracketed(child, file.source.text):
                     continue
@@ -171,7 +176,7 @@ class _Item:
             or new in (")", "]", ",", ":")
             or (new == "(" and self._is_call(before))
             or (new == "[" and old != "in")
-            or (new == "=" or old == "=") and inside == "call"
+            or ("=" in (old, new) and inside == "call")
             or self.sign_before
             or self._is_arrow(before, token)
         )  # fmt: skip

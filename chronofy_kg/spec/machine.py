@@ -1,8 +1,8 @@
-"""Formulas as programs that run sample by sample: for lets that refer to themselves, and for online monitoring.
+"""Formulas as programs that run sample by sample: for lets that refer to themselves, and for `online`.
 
-A program is a table of nodes, operands first. A node that looks ahead gives its values late: `delay` samples
-after its operands have theirs; every node reads its operands by index, so delays need no alignment. What the
-compiled interpreter does with the table is in `_kernels`.
+A program is a table of nodes, operands first. A node that looks ahead gives its values late: `delay`
+samples after its operands have theirs; every node reads its operands by index, so delays need no alignment.
+What the compiled interpreter does with the table is in `_kernels`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from chronofy_kg.spec.ast import (
     Timed,
     Window,
 )
-from chronofy_kg.spec.clocks import Clock, PointClock
+from chronofy_kg.spec.clocks import Clock, PointClock, UniformClock
 from chronofy_kg.spec.numbers import number_value
 from chronofy_kg.spec.recursion import operands_of, own_parts
 from chronofy_kg.spec.statistics import MOMENTS, least_of, level_of
@@ -55,8 +55,8 @@ _PASTS = frozenset({"H", "O", "S", "Y", "wprev"})
 class Planes:
     """Which of a machine's planes hold what; -1: none. All others hold plain values.
 
-    `lower` and `upper` ends; values in which `empty` windows count as 0; those in which a missing number counts
-    for (`better`) or against (`worse`) whatever compares it. `missing` is what it counts on all others.
+    `lower` and `upper` ends; values in which `empty` windows count as 0; those in which a missing number
+    counts for (`better`) or against (`worse`) whatever compares it. `missing` is its count on all others.
     """
 
     count: int
@@ -157,8 +157,9 @@ class State:
         program = self.program
         out = np.zeros((self.planes.count, inputs.shape[-1]))
         run(
-            program.table, program.numbers, self.rings, self.marks, self.queue, self.held, self.stacks, self._roles,
-            self._margins, program.ranges, program.order, program.root, inputs, out, self.ticks, end,
+            program.table, program.numbers, self.rings, self.marks, self.queue, self.held, self.stacks,
+            self._roles, self._margins, program.ranges, program.order, program.root, inputs, out,
+            self.ticks, end,
         )  # fmt: skip
         self.ticks += inputs.shape[-1]
         return out
@@ -179,7 +180,7 @@ def run_recursion(
     outer = operands_of(node)
     slots = {id(one): slot for slot, one in enumerate(outer)}
     ranges = clock.past_ranges if isinstance(clock, PointClock) else None
-    offsets = _no_offsets if isinstance(clock, PointClock) else clock.offset
+    offsets = clock.offset if isinstance(clock, UniformClock) else _no_offsets
     program = compile_tree(node, slots, offsets, ranges, length)
     shape = np.broadcast_shapes((length,), *(one.shape for planes_of in operands for one in planes_of))
     inputs = np.zeros((*shape[:-1], planes.count, max(len(outer), 1), length))
@@ -272,7 +273,7 @@ class _Builder:
             self.order.extend(made)
 
     def _is_late(self, node: Node) -> bool:
-        """Whether a node has its value only after the let that it is a part of: what stands below its guards."""
+        """Whether a node has its value only after the let that it is part of: it stands below a guard."""
         if id(node) in self.slots or isinstance(node, Recursive):
             return False
         starts = node.interval.low if isinstance(node, Timed) and node.interval is not None else None
@@ -306,19 +307,8 @@ class _Builder:
         match node:
             case Boolean(value):
                 return self._row(_Row(_CONST, number=INFINITY if value else -INFINITY))
-            case Number():
-                return self._row(_Row(_CONST, number=float(number_value(node, [], {}))))
-            case Arithmetic(operators):
-                return self._chain([_SIGNS[sign] for sign in operators], places)
-            case Call(function):
-                code = _FUNCTIONS[function]
-                if len(places) == 1:
-                    return self._row(_Row(code, places[0]))
-                return self._chain([code] * (len(places) - 1), places)
             case Logic(operator):
                 return self._chain([_AND if operator == "and" else _OR] * (len(places) - 1), places)
-            case Negate():
-                return self._row(_Row(_NEGATE, places[0]))
             case Not():
                 return self._row(_Row(_NOT, places[0]))
             case Compare(operator):
@@ -334,6 +324,22 @@ class _Builder:
                 return self._extreme(places[0], self._window(interval, operator in "HO"), lowest)
             case Pair(operator, _, _, interval):
                 return self._pair(places, self._window(interval, operator == "S"))
+            case _:
+                return self._lower_number(node, places)
+
+    def _lower_number(self, node: Node, places: list[int]) -> int:
+        match node:
+            case Number():
+                return self._row(_Row(_CONST, number=float(number_value(node, [], {}))))
+            case Arithmetic(operators):
+                return self._chain([_SIGNS[sign] for sign in operators], places)
+            case Negate():
+                return self._row(_Row(_NEGATE, places[0]))
+            case Call(function):
+                code = _FUNCTIONS[function]
+                if len(places) == 1:
+                    return self._row(_Row(code, places[0]))
+                return self._chain([code] * (len(places) - 1), places)
             case Window():
                 return self._statistic(node, places)
             case _:
@@ -411,8 +417,8 @@ class _Builder:
         rooms = [1 << max(row.room - 1, 0).bit_length() for row in self.rows]
         rings, queues = np.cumsum([0, *sizes]), np.cumsum([0, *(room + 1 for room in rooms)])
         table = [
-            (row.code, row.flag if row.code == _INPUT else row.one, row.two, row.delay, row.low, row.high, row.flag,
-             int(rings[at]), sizes[at] - 1, int(queues[at]), rooms[at] - 1, row.row)
+            (row.code, row.flag if row.code == _INPUT else row.one, row.two, row.delay, row.low, row.high,
+             row.flag, int(rings[at]), sizes[at] - 1, int(queues[at]), rooms[at] - 1, row.row)
             for at, row in enumerate(self.rows)
         ]  # fmt: skip
         return Program(

@@ -57,7 +57,10 @@ def number_value(node: Node, operands: list[Amount], signals: Mapping[str, Float
 
 
 def margin(operator: str, left: Amount, right: Amount, node: Node, missing: float = 0.0) -> Amount:
-    """Return how far a comparison is from failing, or, below 0, from holding; `missing` where a side has no value."""
+    """Return how far a comparison is from failing, or, below 0, from holding.
+
+    It is `missing` where a side has no value.
+    """
     with np.errstate(invalid="ignore"):
         value: Amount = _MARGINS[operator](left, right)
     _refuse_nan(value, node, [left, right])

@@ -7,6 +7,7 @@ remembered is as long as the formula looks back and ahead, however long the trac
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -90,10 +91,7 @@ class Monitor:
         Raises:
             TraceError: a signal is missing, NaN, or of another length; nothing is taken then.
         """
-        if self._take_one(samples):
-            inputs = self._one
-        else:
-            inputs = self._inputs(samples)
+        inputs = self._one if self._take_one(samples) else self._inputs(samples)
         early = self._horizon - self._state.ticks
         out = self._state.feed(inputs)
         if early > 0:
@@ -103,8 +101,8 @@ class Monitor:
     def pending(self) -> Robustness:
         """Return the values that are not settled, as they are if the trace ends here.
 
-        `lower`, `upper` and the verdicts say what samples still to come can make of them. Nothing changes: more
-        can be fed.
+        `lower`, `upper` and the verdicts say what samples still to come can make of them. Nothing changes:
+        more can be fed.
         """
         planes, ahead, count = self._state.planes, self.horizon, self.fed
         blank = np.zeros((planes.count, max(len(self.names), 1), ahead))
@@ -118,8 +116,8 @@ class Monitor:
     def _take_one(self, samples: Mapping[str, ArrayLike]) -> bool:
         """Put plain numbers into the input of one sample; False: they are none, or something is wrong."""
         for slot, name in enumerate(self.names):
-            value = samples.get(name)
-            if type(value) is not float or value != value:
+            value: object = samples.get(name)
+            if not isinstance(value, float) or math.isnan(value):
                 return False
             self._one[:, slot] = value
         return bool(self.names)

@@ -1,7 +1,7 @@
 """Lets that refer to their own past: which parts of them do, and the order in which all else is evaluated.
 
-A `Recursive` node is evaluated sample by sample (`machine`); the parts of its body in which it is not named have
-values of their own, over the whole trace at once, and are its operands here.
+A `Recursive` node is evaluated sample by sample (`machine`); the parts of its body in which it is not named
+have values of their own, over the whole trace at once, and are its operands here.
 """
 
 from __future__ import annotations

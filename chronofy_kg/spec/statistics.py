@@ -1,7 +1,7 @@
 """Statistics over windows of the past: mean, median, std, sum, count, lowest, highest, quantile.
 
-A window counts the samples that have a value and meet its condition. With fewer than `least` of them the result
-has no value, which is NaN here and only here: a comparison of it decides nothing (see `monitor`).
+A window counts the samples that have a value and meet its condition. With fewer than `least` of them the
+result has no value, which is NaN here and only here: a comparison of it decides nothing (see `monitor`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from chronofy_kg.spec.operators import table
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "deploy"))
-from grammar_files import files, textmate
+from grammar_files import files, textmate  # noqa: E402
 
 
 @pytest.mark.parametrize("name", ["chronofy.tmLanguage.json", "railroad.html"])
@@ -46,12 +46,14 @@ def test_a_line_is_coloured():
     assert kinds(line) == [
         ("rule", "keyword.declaration"), ("?x", "variable.parameter"), ("<-", "keyword.operator"),
         ('"q s"', "string.quoted.double"), ("?x", "variable.parameter"), ("?a", "variable.parameter"),
-        ("during", "keyword.other.relation"), ("?b", "variable.parameter"), ("# why", "comment.line.number-sign"),
+        ("during", "keyword.other.relation"), ("?b", "variable.parameter"),
+        ("# why", "comment.line.number-sign"),
     ]  # fmt: skip
     assert kinds("let m = mean[0,4 h](x where G y >= 0.5) -> inf") == [
         ("let", "keyword.declaration"), ("mean", "support.function"), ("0", "constant.numeric"),
         ("4 h", "constant.numeric"), ("where", "keyword.other"), ("G", "keyword.operator.word"),
-        (">=", "keyword.operator"), ("0.5", "constant.numeric"), ("->", "keyword.operator"), ("inf", "constant.language"),
+        (">=", "keyword.operator"), ("0.5", "constant.numeric"), ("->", "keyword.operator"),
+        ("inf", "constant.language"),
     ]  # fmt: skip
 
 

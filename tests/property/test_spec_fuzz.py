@@ -1,7 +1,7 @@
 """Whatever the text, only SpecError comes out of the reading, with a place in the text, and soon.
 
-Token soup, and examples with characters and tokens taken out, put in, doubled and swapped. `make soak` goes on for
-10 minutes (SOAK_MINUTES); here a few hundred texts.
+Token soup, and examples with characters and tokens taken out, put in, doubled and swapped. `make soak` goes
+on for 10 minutes (SOAK_MINUTES); here a few hundred texts.
 """
 
 from __future__ import annotations
@@ -66,9 +66,22 @@ def words():
         "12h",
         "1e3",
     ]
-    signs = list("()[],:;=.#!?-+*/<>&|") + ["<-", "\n", " "]
-    return [*spellings, *known.functions, *known.windows, *known.items, *known.relations, *names, *signs, "where",
-            "least", "when", "priority", "step", "in", "inf", "as", "numeric", "half_life", "weibull", *ODD]  # fmt: skip
+    signs = [*"()[],:;=.#!?-+*/<>&|", "<-", "\n", " "]
+    other = [
+        "where",
+        "least",
+        "when",
+        "priority",
+        "step",
+        "in",
+        "inf",
+        "as",
+        "numeric",
+        "half_life",
+        "weibull",
+    ]
+    tables = [*known.functions, *known.windows, *known.items, *known.relations]
+    return [*spellings, *tables, *names, *signs, *other, *ODD]
 
 
 WORDS = words()

@@ -77,7 +77,8 @@ def test_the_shipped_files_are_formatted(path):
         ("spec a:G[ 0 ,30 m ]x>-1", "spec a: G[0,30m] x > -1"),
         ("spec a: x - -1 < 2*-y", "spec a: x - -1 < 2 * -y"),
         ("spec a(severity = low , eval = last):x>0", "spec a (severity=low, eval=last): x > 0"),
-        ("let m=quantile( .9 )[0,4]( x where y>0 , least 3 )", "let m = quantile(.9)[0,4](x where y > 0, least 3)"),
+        ("let m=quantile( .9 )[0,4]( x where y>0 , least 3 )",
+         "let m = quantile(.9)[0,4](x where y > 0, least 3)"),
         ("param p in[0,1]=.5", "param p in [0, 1] = .5"),
         ("facttype f:numeric,half_life=3h", "facttype f: numeric, half_life = 3 h"),
         ("facttype f:beta=0.2/d", "facttype f: beta = 0.2 / d"),
@@ -85,7 +86,8 @@ def test_the_shipped_files_are_formatted(path):
          'rule r (weight=.5): "has part"(?a, ?b) <- part(?b, ?a), not O[0,3d] gone(?a, ?b)'),
         ("rule r: p(?a) <- q(?a, ?n), ?n<3, r(?a, -1)", "rule r: p(?a) <- q(?a, ?n), ?n < 3, r(?a, -1)"),
         ("# a\n\n\n\n# b\nlet a=x>0;let b=x>1 #c\n\n\n", "# a\n\n# b\nlet a = x > 0\nlet b = x > 1  #c\n"),
-        ("let a = x > 0 and  # first\n\n # second\ny > 0", "let a = x > 0 and  # first\n    # second\n    y > 0"),
+        ("let a = x > 0 and  # first\n\n # second\ny > 0",
+         "let a = x > 0 and  # first\n    # second\n    y > 0"),
     ],
 )  # fmt: skip
 def test_how_it_writes(before, after):

@@ -124,7 +124,7 @@ def _arrays(monitor):
 def test_units_and_steps():
     monitor = Monitor(parse_formula("F[0,30m] x > 0"), step="15m")
     assert monitor.horizon == 2
-    with pytest.raises(SpecTypeError, match="no.* multiple of the step|not a multiple"):
+    with pytest.raises(SpecTypeError, match="not a multiple"):
         Monitor(parse_formula("F[0,20m] x > 0"), step="15m")
 
 

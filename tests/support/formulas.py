@@ -148,7 +148,8 @@ def text_of(tree, draw=None):
     word = draw.choice(SPELLED[op]) if draw and op in SPELLED else WORDS.get(op, op)
     if op in INTERVALS and tree.get("interval") is not None:
         low, high = tree["interval"]
-        word = f"{word}[{low}{',' if draw is None else draw.choice([',', ':', ' , '])}{'inf' if high is None else high}]"
+        comma = "," if draw is None else draw.choice([",", ":", " , "])
+        word = f"{word}[{low}{comma}{'inf' if high is None else high}]"
     if len(args) == 1:
         return f"{'-' if op == 'neg' else word} ({args[0]})"
     return f"({args[0]}) {word} ({args[1]})"

@@ -30,8 +30,8 @@ def fmt(
 ) -> int:
     """Format spec files in place; needs no store.
 
-    Blanks and lines are set one way, and brackets are put where precedence surprises; comments stay. A file with
-    errors is left as it is. Imports are read from the folder of the file.
+    Blanks and lines are set one way, and brackets are put where precedence surprises; comments stay. A file
+    with errors is left as it is. Imports are read from the folder of the file.
     """
     results = [_format(file, check) for file in files]
     if session.as_json:

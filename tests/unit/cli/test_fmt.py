@@ -1,6 +1,5 @@
 """`fmt` on files."""
 
-import os
 from pathlib import Path
 
 UGLY = "param gamma=0.5;spec fresh :G validity>=gamma->F x>0  # why\n"
@@ -16,7 +15,7 @@ def test_files_are_formatted_in_place(run, kb):
     assert Path("ugly.spec").read_text() == NEAT
     assert Path("ugly.spec").stat().st_mode & 0o777 == 0o640
     assert run("fmt", "ugly.spec").out == ""
-    assert sorted(os.listdir()) == ["neat.spec", "ugly.spec"]
+    assert sorted(one.name for one in Path().iterdir()) == ["neat.spec", "ugly.spec"]
     assert kb.settings is None
 
 

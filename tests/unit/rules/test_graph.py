@@ -228,9 +228,9 @@ def test_a_hub_with_sixty_predicates_finishes_fast(build):
     rows = [("hub", f"p{i % 60}", f"@o{int(rng.integers(0, 50))}", float(i // 40)) for i in range(4000)]
     rows += [(f"s{i % 40}", f"p{i % 7}", f"@o{i % 50}", float(i)) for i in range(300)]
     table = build(rows)
-    begin = time.perf_counter()
+    begin = time.process_time()
     graph = mine(table)
-    assert time.perf_counter() - begin < 5.0
+    assert time.process_time() - begin < 5.0
     assert len(np.unique(graph.instances.rows)) == len(table)
 
 
