@@ -34,6 +34,7 @@ from chronofy_kg.store.rows import (
 )
 
 __all__ = [
+    "Beside",
     "Changes",
     "Position",
     "Written",
@@ -41,9 +42,12 @@ __all__ = [
     "read_changes",
     "read_table",
     "refold",
+    "write_beside",
     "write_plan",
 ]
 
+#: Writes in a transaction, given the instant at which that is recorded.
+Beside = Callable[[ManagedTransaction, int], object]
 _PAGE_ROWS = 4_000  # the embedded engine ends a statement after 30 s, however slow its reader is
 _PASSES = 5  # over a store that is being written to; the last is taken as it is
 
@@ -225,7 +229,7 @@ def refold(
     after: Many,
     expected: int,
     now_us: int,
-    beside: Callable[[ManagedTransaction], object],
+    beside: Beside,
 ) -> Written:
     """Bring the facts up to date with other cardinalities, in one transaction.
 
@@ -236,7 +240,7 @@ def refold(
         before, after: whether each row of a table belongs to a fact type of cardinality `many`.
         expected: the sequence number of `known`.
         now_us: the time of the caller's clock.
-        beside: what else the transaction writes: the declaration of the cardinalities.
+        beside: what else the transaction writes, at the instant that it gets: the declaration.
 
     Raises:
         StaleSnapshotError: the tenant is not at `expected` any more; nothing was written.
@@ -246,11 +250,32 @@ def refold(
 
     def work(tx: ManagedTransaction) -> Position:
         taken = batch.write(tx, expected, now_us)
-        beside(tx)
+        beside(tx, taken.recorded_at)
         return taken
 
     at = connection.write(work)
     return Written(at.sequence, at.recorded_at, known, at.identity)
+
+
+def write_beside(connection: Connection, tenant: str, now_us: int, beside: Beside) -> Position:
+    """Take the tenant's next sequence number, and write what belongs to it but is no assertion.
+
+    Args:
+        connection: the open store.
+        tenant: whose number it is.
+        now_us: the time of the caller's clock.
+        beside: what the transaction writes, at the instant that it gets.
+    """
+    fresh = uuid.uuid4().hex
+
+    def work(tx: ManagedTransaction) -> Position:
+        taken = run(tx, "sequence_take", tenant=tenant, count=0, now_us=now_us, fresh=fresh)[0]
+        beside(tx, taken["recorded_at_us"])
+        return Position(
+            taken["sequence"], taken["recorded_at_us"], taken["first_row"], taken["identity"]
+        )
+
+    return connection.write(work)
 
 
 class _Batch:
