@@ -1,4 +1,4 @@
-"""Mean bias of the mean reversion rate, to be taken off: of short series, and of a noise term that is not there.
+"""Mean bias of the mean reversion rate, to be taken off: of short series, and of noise that is not there.
 
 Both are expansions: good where theta * T >= 10, of no use where a series holds fewer than 30 rows and hardly
 remembers the row before (theta * h near 1).

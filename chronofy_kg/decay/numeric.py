@@ -6,6 +6,7 @@ status says so and `beta` falls back. The deviances are in `likelihood` and `kal
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -25,6 +26,7 @@ __all__ = ["NumericOptions", "fit_numeric"]
 
 Scale: TypeAlias = Literal["auto", "subject", "shared"]
 
+_ESTIMATOR = 2  # counts up when the same rows would give another result
 _MANY_ROWS = 100_000
 _CONSTANT_SHARE = 0.1  # more constant subjects than this: variances of their own would leave out too much
 
@@ -38,6 +40,11 @@ class NumericOptions:
     tolerance: float | None
     prior: float
     unit: str
+
+    def digest(self, rows: str) -> str:
+        """Hash of all that the outcome depends on: rows (by their hash), options, and the estimator."""
+        text = repr((_ESTIMATOR, rows, self.noise, self.scale, self.tolerance, self.prior, self.unit))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +72,10 @@ def fit_numeric(rows: Rows, options: NumericOptions) -> DecayFit:
     Returns:
         A fit with a status; never NaN.
     """
+    return replace(_fit(rows, options), data_hash=rows.digest)
+
+
+def _fit(rows: Rows, options: NumericOptions) -> DecayFit:
     exponent = _far_out(rows)
     if exponent:
         return _rescaled(rows, options, exponent)
@@ -112,7 +123,7 @@ def _rescaled(rows: Rows, options: NumericOptions, exponent: int) -> DecayFit:
     if tolerance is not None:
         with np.errstate(over="ignore", under="ignore"):
             tolerance = min(max(float(np.ldexp(tolerance, -exponent)), 1e-100), 1e100)
-    fit = fit_numeric(near, replace(options, tolerance=tolerance))
+    fit = _fit(near, replace(options, tolerance=tolerance))
 
     def back(variance: float | None) -> float | None:
         with np.errstate(over="ignore", under="ignore"):

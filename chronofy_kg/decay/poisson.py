@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv
 
@@ -45,6 +44,7 @@ def exact_rate(count: int, exposure: float) -> tuple[float, float, float]:
 def exact_sum(values: NDArray[Any]) -> Amount:
     """Sum without rounding (int64) or rounded once (floats), so the order of the values does not matter.
 
+    >>> import numpy as np
     >>> exact_sum(np.full(5, 2**62))
     23058430092136939520
     >>> exact_sum(np.array([0.1] * 10))

@@ -13,9 +13,10 @@ from typing import Any, Literal, TypeAlias
 from chronofy_kg.decay.validity import half_life as half_life_of
 from chronofy_kg.errors import InputError
 
-__all__ = ["UNIT_DAYS", "DecayFit", "Origin", "StateRate", "Status", "unit_in_days"]
+__all__ = ["UNIT_DAYS", "DecayFit", "Kind", "Origin", "StateRate", "Status", "unit_in_days"]
 
 Status: TypeAlias = Literal["ok", "unit_root", "unresolved_fast", "constant", "insufficient"]
+Kind: TypeAlias = Literal["numeric", "categorical", "event", "labels"]
 Origin: TypeAlias = Literal["fitted", "diffusion", "prior"]
 
 UNIT_DAYS = {
@@ -112,6 +113,7 @@ class DecayFit:
         lr_random_walk: likelihood ratio against theta -> 0 (3.84 rejects).
         lr_white_noise: likelihood ratio against theta -> infinity.
         lr_noise: likelihood ratio against no measurement noise (2.71 rejects).
+        kind: what was fitted: numeric, categorical, event, or labels.
         lr_trend: likelihood ratio of the trend or level shift in the warnings.
         beta_robust: coefficient around that trend or level shift; the outliers of a warning are left out of
             `beta` already.
@@ -151,6 +153,7 @@ class DecayFit:
     lr_white_noise: float | None = None
     lr_noise: float | None = None
     lr_trend: float | None = None
+    kind: Kind = "numeric"
     beta_robust: float | None = None
     by_state: tuple[StateRate, ...] = ()
     spectral_gap: float | None = None
