@@ -17,10 +17,12 @@ from chronofy_kg.decay.validity import half_life, rate_from_half_life
 from chronofy_kg.errors import InputError
 
 __all__ = [
+    "FEW_ROWS",
     "BetaFrom",
     "Cardinality",
     "FactKind",
     "FactType",
+    "KindPrior",
     "Priors",
     "from_declaration",
     "from_fit",
@@ -31,9 +33,37 @@ FactKind: TypeAlias = Literal["numeric", "categorical", "event", "static"]
 Cardinality: TypeAlias = Literal["one", "many"]
 BetaFrom: TypeAlias = Literal["declared", "fitted", "prior", "none"]
 
-_FEW_ROWS = 20
+FEW_ROWS = 20
+"""Fewer rows than this do not stand alone: a fit of them is drawn towards a prior, and says so."""
+
+_Z = 1.959963984540054
 _NOISE_SHOWN = 2.71  # 5 % point of the likelihood ratio of a variance that cannot be below 0
 _UNBOUNDED = ("beta_high",)
+
+
+@dataclass(frozen=True, slots=True)
+class KindPrior:
+    """What one expects of a rate before its data: a normal law of log beta.
+
+    Attributes:
+        beta: its median, per day.
+        log_sd: standard deviation of log beta around it.
+        types: number of fact types it was learned from, 0 where it was declared.
+    """
+
+    beta: float
+    log_sd: float
+    types: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the rate."""
+        factor = math.exp(_Z * self.log_sd)
+        return self.beta / factor, self.beta * factor
+
+    def named(self, kind: str) -> str:
+        """What it is, in words."""
+        return f"prior of {kind} facts" + (f" learned from {self.types} types" if self.types else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +96,13 @@ class Priors:
             return rate_from_half_life(self.numeric_half_life_days)
         return rate_from_half_life(self.categorical_half_life_days) if kind == "categorical" else 0.0
 
+    def of(self, kind: FactKind) -> KindPrior:
+        """The declared prior of a kind."""
+        return KindPrior(self.beta(kind), self.log_sd)
+
     def interval(self, kind: FactKind) -> tuple[float, float]:
         """95 % interval of that rate."""
-        factor = math.exp(1.96 * self.log_sd)
-        return self.beta(kind) / factor, self.beta(kind) * factor
+        return self.of(kind).interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +129,7 @@ class FactType:
         version: counts up with each change of the row.
         declared: a spec file or a user declares the type.
         tolerance: deviation at which a value is of no more use, or None.
+        data_hash: of the rows and options of the fit behind it; the same hash needs no new fit.
     """
 
     name: str
@@ -116,6 +150,7 @@ class FactType:
     version: int = 1
     declared: bool = False
     tolerance: float | None = None
+    data_hash: str = ""
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -254,17 +289,21 @@ def from_declaration(
     )
 
 
-def from_fit(fit: DecayFit, declaration: FactType, priors: Priors | None = None) -> FactType:
+def from_fit(
+    fit: DecayFit, declaration: FactType, priors: Priors | None = None, learned: KindPrior | None = None
+) -> FactType:
     """Row of a type that was fitted.
 
     A declared rate stays; the fit then only adds what it saw. A resolved numeric fit counts with its bias
-    taken off. Below 20 rows log beta is drawn towards the prior of the kind, by the precision of each. Where
-    the fit had to fall back to a prior, it is the prior in `priors`. A change of beta counts the version up.
+    taken off. Below 20 rows log beta is drawn towards the prior of the kind, by the precision of each, and
+    `method` says that the rate is prior-informed. Where the fit had to fall back to a prior, it is that one.
+    A change of beta counts the version up.
 
     Args:
         fit: the fit, in any unit.
         declaration: the type's row so far (declared or not).
         priors: rates assumed by kind.
+        learned: prior learned from other types of the kind, see `shrink`; it comes before `priors`.
 
     >>> from chronofy_kg.decay import fit_decay
     >>> fit = fit_decay([0.0, 100.0], kind="categorical", ends=[100.0, 150.0], changed=[True, False])
@@ -272,7 +311,8 @@ def from_fit(fit: DecayFit, declaration: FactType, priors: Priors | None = None)
     >>> row.beta_from, row.status, row.version
     ('fitted', 'ok', 2)
     """
-    priors = priors or Priors()
+    kind = declaration.kind
+    prior = learned or (priors or Priors()).of(kind)
     day = fit.per_day()
     seen = replace(
         declaration,
@@ -283,28 +323,35 @@ def from_fit(fit: DecayFit, declaration: FactType, priors: Priors | None = None)
         span_days=day.span,
         warnings=fit.warnings,
         version=declaration.version + 1,
+        data_hash=fit.data_hash,
     )
     if declaration.beta_from == "declared":
         note = f"the declared rate holds; a fit gives {day.beta:.4g} per day ({fit.status}, {fit.method})"
         return replace(seen, warnings=(*fit.warnings, note))
-    if declaration.kind in ("event", "static"):
+    if kind in ("event", "static"):
         return replace(seen, beta=0.0, beta_low=0.0, beta_high=0.0, beta_from="none", method=fit.method)
     if fit.origin == "prior":
-        low, high = priors.interval(declaration.kind)
-        beta = priors.beta(declaration.kind)
+        low, high = prior.interval
         # what the data do exclude still counts
-        low, high = min(max(low, day.ci_raw[0]), beta), max(min(high, max(day.ci_raw[1], beta)), beta)
-        return replace(seen, beta=beta, beta_low=low, beta_high=high, beta_from="prior", method=fit.method)
+        low, high = max(low, day.ci_raw[0]), min(high, max(day.ci_raw[1], prior.beta))
+        method = f"{fit.method} (prior-informed: {prior.named(kind)})" if prior.types else fit.method
+        return _with_rate(seen, prior.beta, (low, high), "prior", method)
     beta, method = day.beta, fit.method
-    if fit.status in ("ok", "unit_root") or declaration.kind == "categorical":
+    if fit.status in ("ok", "unit_root") or kind == "categorical":
         beta = min(max(day.beta_corrected, day.ci[0]), day.ci[1])
-    if fit.status == "ok" and fit.n < _FEW_ROWS:
-        beta, method = (
-            _shrink(beta, day.ci, priors, declaration.kind),
-            f"{method}, drawn to the prior (few rows)",
-        )
-    low, high = min(day.ci[0], beta), max(day.ci[1], beta)
-    return replace(seen, beta=beta, beta_low=low, beta_high=high, beta_from="fitted", method=method)
+    if fit.n < FEW_ROWS:
+        drawn = _shrink(beta, day, prior)
+        if drawn is not None:
+            beta, method = drawn, f"{method}, few rows, prior-informed: drawn to the {prior.named(kind)}"
+    return _with_rate(seen, beta, day.ci, "fitted", method)
+
+
+def _with_rate(
+    row: FactType, beta: float, interval: tuple[float, float], beta_from: BetaFrom, method: str
+) -> FactType:
+    """The row with a rate, and the interval made to hold it."""
+    low, high = min(interval[0], beta), max(interval[1], beta)
+    return replace(row, beta=beta, beta_low=low, beta_high=high, beta_from=beta_from, method=method)
 
 
 def _q_noise(fit: DecayFit) -> float:
@@ -312,11 +359,23 @@ def _q_noise(fit: DecayFit) -> float:
     return fit.q if shown and fit.origin != "prior" else 1.0
 
 
-def _shrink(beta: float, interval: tuple[float, float], priors: Priors, kind: FactKind) -> float:
-    """Precision-weighted mean of log beta and the prior's; the interval gives the precision of the fit."""
-    low, high = interval
-    if not (beta > 0.0 and low > 0.0 and math.isfinite(high)):
-        return beta
-    spread = max((math.log(high) - math.log(low)) / (2 * 1.96), 1e-6)
-    weight = 1.0 / (1.0 + (spread / priors.log_sd) ** 2)
-    return math.exp(weight * math.log(beta) + (1.0 - weight) * math.log(priors.beta(kind)))
+def _shrink(beta: float, day: DecayFit, prior: KindPrior) -> float | None:
+    """The rate drawn to the prior, None where the fit says nothing that a prior could add to.
+
+    A rate with an interval: the precision-weighted mean of log beta and the prior's. States that never
+    changed have no logarithm: (0 + k) / (exposure + k / beta), the mean under a gamma prior with the mean and
+    the coefficient of variation of the prior.
+    """
+    if day.kind == "categorical" and day.status == "constant" and day.span > 0.0:
+        weight = 1.0 / math.expm1(min(prior.log_sd**2, 50.0))
+        return weight / (day.span + weight / prior.beta)
+    if day.status not in ("ok", "unit_root") or day.origin != "fitted" or not beta > 0.0:
+        return None
+    low, high = day.ci
+    sides = [math.log(high / beta)] if math.isfinite(high) and high > beta else []
+    sides += [math.log(beta / low)] if 0.0 < low < beta else []
+    if not sides:
+        return None
+    spread = max(sum(sides) / len(sides) / _Z, 1e-6)
+    share = 1.0 / (1.0 + (spread / prior.log_sd) ** 2)
+    return math.exp(share * math.log(beta) + (1.0 - share) * math.log(prior.beta))
