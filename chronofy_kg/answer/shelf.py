@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from chronofy_kg.answer.judge import Judge, default_judge, judge_from
+from chronofy_kg.decay.declared import make_decay
 from chronofy_kg.decay.facttypes import FactKind, FactType, Priors, from_declaration
 from chronofy_kg.errors import InputError, QueryError
 from chronofy_kg.spec import FactTypeDecl, SpecFile, parse_spec
@@ -118,6 +119,7 @@ def declared_type(declared: FactTypeDecl, known: FactType | None, priors: Priors
         declared.kind or (known.kind if known else guessed),
         declared.cardinality,
         beta=declared.beta_per_day,
+        decay=None if declared.decay is None else make_decay(declared.decay.family, declared.decay.arguments),
         quality=declared.quality,
         tolerance=declared.tolerance,
         priors=priors,
@@ -128,7 +130,7 @@ def same_declaration(row: FactType, known: FactType | None) -> bool:
     """Return whether a type in force was declared just so; what a fit added does not matter."""
     if known is None or not known.declared:
         return False
-    names = ("kind", "cardinality", "quality", "tolerance")
+    names = ("kind", "cardinality", "quality", "tolerance", "decay")
     same = all(getattr(row, name) == getattr(known, name) for name in names)
     rate = row.beta if row.beta_from == "declared" else None
     return same and rate == (known.beta if known.beta_from == "declared" else None)

@@ -77,6 +77,8 @@ class FactOut(BaseModel):
     age_days: float | None
     beta_per_day: float | None
     beta_from: Literal["fitted", "declared", "prior", "none"]
+    decay: str | None = Field(description="the declared family of decay, null for the exponential one")
+    type_version: int = Field(description="version of the fact type that was used; 0 for the defaults")
     validity: Interval
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from chronofy_kg.decay.declared import decay_text, half_age, parse_decay
+from chronofy_kg.decay.families import Decay
 from chronofy_kg.decay.result import DecayFit
 from chronofy_kg.decay.validity import half_life, rate_from_half_life
 from chronofy_kg.errors import InputError
@@ -126,10 +128,12 @@ class FactType:
         subjects: subjects behind the fit.
         span_days: time observed, summed over subjects.
         warnings: what a reader must know.
-        version: counts up with each change of the row.
+        version: counts up with each fit or declaration; 0 where there was none.
         declared: a spec file or a user declares the type.
         tolerance: deviation at which a value is of no more use, or None.
         data_hash: of the rows and options of the fit behind it; the same hash needs no new fit.
+        decay: a declared family of decay other than the exponential one, or None; beta is then that of the
+            exponential with its half-life, for those who only read a rate.
     """
 
     name: str
@@ -151,6 +155,7 @@ class FactType:
     declared: bool = False
     tolerance: float | None = None
     data_hash: str = ""
+    decay: Decay | None = None
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -175,12 +180,13 @@ class FactType:
 
     @property
     def half_life_days(self) -> float | None:
-        """Days in which validity halves, None where beta is 0."""
-        return half_life(self.beta)
+        """Days in which validity halves, None where it never does."""
+        return half_life(self.beta) if self.decay is None else half_age(self.decay)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: an infinite bound is None, warnings are a list, the half-life is added."""
+        """Plain values for JSON: an infinite bound is None, a family its text; the half-life is added."""
         row = {field.name: getattr(self, field.name) for field in fields(self)}
+        row["decay"] = None if self.decay is None else decay_text(self.decay)
         row["warnings"] = list(self.warnings)
         for name in _UNBOUNDED:
             row[name] = row[name] if math.isfinite(row[name]) else None
@@ -199,6 +205,8 @@ class FactType:
             if values.get(name, 0.0) is None:
                 values[name] = math.inf
         values["warnings"] = tuple(values.get("warnings") or ())
+        if values.get("decay") is not None:
+            values["decay"] = parse_decay(values["decay"])
         try:
             return cls(**values)
         except TypeError as error:
@@ -232,10 +240,11 @@ def from_declaration(
     *,
     beta: float | None = None,
     half_life_days: float | None = None,
+    decay: Decay | None = None,
     quality: float | None = None,
     tolerance: float | None = None,
     priors: Priors | None = None,
-    version: int = 1,
+    version: int | None = None,
     declared: bool = True,
 ) -> FactType:
     """Row of a declared type.
@@ -245,27 +254,32 @@ def from_declaration(
         kind: its kind.
         cardinality: default: many for categorical and event, else one.
         beta: declared rate per day.
-        half_life_days: the same as a half-life; not both.
+        half_life_days: the same as a half-life.
+        decay: another family of decay; one of the three at most.
         quality: reliability of assertions that state none.
         tolerance: see `fit_decay`.
         priors: rates assumed where none is declared.
-        version: version of the row.
+        version: version of the row; default: 1, or 0 where it is not declared.
         declared: False for a type that only turned up in data.
 
     Raises:
-        InputError: both rates are given, or a value is out of range.
+        InputError: several of beta, half-life and family are given, or a value is out of range.
 
     >>> from_declaration("hr", "numeric", half_life_days=0.125).beta_from
     'declared'
     """
-    if beta is not None and half_life_days is not None:
-        raise InputError(f"fact type {name!r}: give beta or half_life, not both")
+    if sum(one is not None for one in (beta, half_life_days, decay)) > 1:
+        raise InputError(f"fact type {name!r}: give one of beta, half_life and decay, not several")
+    if decay is not None:
+        age = half_age(decay)
+        beta = 0.0 if age is None else rate_from_half_life(age)
     if half_life_days is not None:
         beta = rate_from_half_life(half_life_days)
     low, high = (priors or Priors()).interval(kind) if beta is None else (beta, beta)
     rate = (priors or Priors()).beta(kind) if beta is None else beta
     if beta is not None:
-        method, status = "declared", "declared"
+        method = "declared" if decay is None else f"declared: {decay_text(decay)}"
+        status = "declared"
         origin: BetaFrom = "declared"
     elif kind in ("event", "static"):
         origin, method, status = "none", f"{kind}: does not decay", "unfitted"
@@ -283,9 +297,10 @@ def from_declaration(
         status=status,
         method=method,
         quality=quality,
-        version=version,
+        version=int(declared) if version is None else version,
         declared=declared,
         tolerance=tolerance,
+        decay=decay,
     )
 
 
@@ -309,7 +324,7 @@ def from_fit(
     >>> fit = fit_decay([0.0, 100.0], kind="categorical", ends=[100.0, 150.0], changed=[True, False])
     >>> row = from_fit(fit, undeclared("status", "categorical"))
     >>> row.beta_from, row.status, row.version
-    ('fitted', 'ok', 2)
+    ('fitted', 'ok', 1)
     """
     kind = declaration.kind
     prior = learned or (priors or Priors()).of(kind)

@@ -5,6 +5,7 @@ They are read from text in `declare` and gathered in `specfile`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from chronofy_kg.spec.formula import Formula
 
 __all__ = [
     "Cardinality",
+    "DecayDecl",
     "Evaluate",
     "FactTypeDecl",
     "Kind",
@@ -66,6 +68,17 @@ class SignalDecl:
 
 
 @dataclass(frozen=True, slots=True)
+class DecayDecl:
+    """A family of decay other than the exponential one: `weibull`, `linear` or `power`.
+
+    `arguments` are those of the class of `chronofy_kg.decay` (Weibull, Linear, PowerLaw), times in days.
+    """
+
+    family: str
+    arguments: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class FactTypeDecl:
     """A declared fact type.
 
@@ -75,6 +88,7 @@ class FactTypeDecl:
         cardinality: one (functional) or many; None where it is not declared.
         beta_per_day: the declared rate, ln(2) / half-life where a half-life was given; None where it is not
             declared.
+        decay: another family of decay than the exponential one, or None.
         fitted: whether the rate is to be learned.
         tolerance: the spread up to which a value still serves, in the values' unit, or None.
         quality: the quality in (0, 1] of statements that do not state theirs, or None.
@@ -84,6 +98,7 @@ class FactTypeDecl:
     kind: Kind | None = None
     cardinality: Cardinality | None = None
     beta_per_day: float | None = None
+    decay: DecayDecl | None = None
     fitted: bool = False
     tolerance: float | None = None
     quality: float | None = None

@@ -271,9 +271,7 @@ def write_beside(connection: Connection, tenant: str, now_us: int, beside: Besid
     def work(tx: ManagedTransaction) -> Position:
         taken = run(tx, "sequence_take", tenant=tenant, count=0, now_us=now_us, fresh=fresh)[0]
         beside(tx, taken["recorded_at_us"])
-        return Position(
-            taken["sequence"], taken["recorded_at_us"], taken["first_row"], taken["identity"]
-        )
+        return Position(taken["sequence"], taken["recorded_at_us"], taken["first_row"], taken["identity"])
 
     return connection.write(work)
 
