@@ -19,6 +19,7 @@ from chronofy_kg.answer.identity import request_id
 from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
 from chronofy_kg.answer.model import Answer, Pattern
 from chronofy_kg.answer.provenance import provenance_of
+from chronofy_kg.answer.reliability import Calibration
 from chronofy_kg.answer.resolve import find_fact, resolve
 from chronofy_kg.answer.select import found_by_pattern, found_by_question
 from chronofy_kg.answer.shape import answer_as_json
@@ -27,6 +28,7 @@ from chronofy_kg.answer.trace import Cited
 from chronofy_kg.answer.typeshelf import TypeShelf
 from chronofy_kg.answer.verify import GivenStep, verify
 from chronofy_kg.answer.view import Moment
+from chronofy_kg.decay.curves import Curve
 from chronofy_kg.decay.facttypes import Priors
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
@@ -305,6 +307,39 @@ class KnowledgeBase:
     def fact_type(self, name: str) -> dict[str, Any]:
         """Return one fact type with all its versions; UnknownNameError for an unknown name."""
         return self._types.one(name)
+
+    def explain_type(self, name: str) -> tuple[dict[str, Any], Curve | None]:
+        """Return a fact type, and its history against the fitted curve; see `answer.typeshelf`."""
+        return self._types.explained(name, self._skew)
+
+    def calibrate(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        cuts: int = 5,
+        again: bool = False,
+        tau: float | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Calibration, ...]:
+        """Test on the history whether what had validity V was true in a share V of the cases.
+
+        Args:
+            names: fact types; None for all.
+            cuts: at how many instants the future is hidden.
+            again: whether a value that came back counts as true.
+            tau: claims below it are left out; the setting by default.
+            on_progress: called with number and total before each cut.
+
+        Returns:
+            The reliability table of all claims, then one for each fact type; see `answer.calibrate`.
+
+        Raises:
+            QueryError: a name is not a fact type of any fact.
+        """
+        least = self.settings.tau if tau is None else tau
+        return self._types.calibrated(
+            names, self._skew, cuts=cuts, again=again, tau=least, on_cut=on_progress
+        )
 
     def put_spec(self, name: str, text: str) -> SpecVersion:
         """Check and store a spec file, and put the fact types that it declares into force.

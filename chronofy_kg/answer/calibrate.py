@@ -3,13 +3,14 @@
 A backtest on any history. At each of some cuts the future is hidden, the rates are learned from the past
 alone, and every fact in force is given its V at later instants at which the truth is known. Categorical: the
 share of those still true. Numeric: the share of variance that the old value explains, 1 - squared error /
-variance ("Chronofy", section III-E). Drawing a report is `chronofy_kg.cli`'s.
+variance ("Chronofy", section III-E). What the claims add up to is `reliability`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +26,16 @@ from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import DAY_US, OPEN_US
 
-__all__ = ["Bin", "Calibration", "Claims", "backtest", "past_of", "report", "usual_cuts"]
+__all__ = ["Claims", "backtest", "past_of", "usual_cuts"]
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_BINS = 10
 _CUTS = 5
 #: Validities at which spells are asked about, where nobody looks at set times.
 _LEVELS = np.arange(0.95, 0.0, -0.1)
 #: Readings from which a subject's own mean counts as known.
 _LEAST_READINGS = 5
+_COLUMNS = ("type", "cut", "at", "validity", "low", "high", "kept", "weight")
 _NUMBERS = (ValueKind.NUMBER, ValueKind.INTEGER)
 
 
@@ -68,43 +69,7 @@ class Claims:
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Claims:
         """Return some of the claims."""
-        names = ("type", "cut", "at", "validity", "low", "high", "kept", "weight")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Claims of about one validity.
-
-    Attributes:
-        low, high: the range of V.
-        count: how many claims.
-        claimed: their mean V.
-        seen: the share still true, or of variance explained.
-    """
-
-    low: float
-    high: float
-    count: int
-    claimed: float
-    seen: float
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """A reliability table.
-
-    Attributes:
-        name: of the fact type, or "all".
-        count: claims in it.
-        error: expected calibration error, the mean over the claims of |claimed - seen| of their bin.
-        bins: those with claims, by rising V.
-    """
-
-    name: str
-    count: int
-    error: float
-    bins: tuple[Bin, ...]
+        return replace(self, **{name: getattr(self, name)[rows] for name in _COLUMNS})
 
 
 def usual_cuts(table: FactTable, rows: Rows, count: int = _CUTS) -> list[int]:
@@ -188,7 +153,8 @@ def _unlearned(catalog: TypeCatalog) -> TypeCatalog:
         low, high = catalog.priors.interval(row.kind)
         return replace(
             row, beta=catalog.priors.beta(row.kind), beta_low=low, beta_high=high, beta_from="prior",
-            status="unfitted", method="", q_noise=1.0, n=0, subjects=0, span_days=0.0, warnings=(), data_hash="",
+            status="unfitted", method="", q_noise=1.0, n=0, subjects=0, span_days=0.0, warnings=(),
+            data_hash="",
         )  # fmt: skip
 
     return replace(catalog, types={name: bare(row) for name, row in catalog.types.items()})
@@ -303,7 +269,9 @@ class _Truth:
     def of_numbers(self, view: View, origin: Rows, cut: int) -> Claims:
         """Return the claims about numbers: each later reading against the last one before the cut."""
         table, rows = self.table, self.rows
-        facts = self._judged(view, np.flatnonzero(np.isin(view.table.kind[view.winner], _NUMBERS)), origin, cut)
+        facts = self._judged(
+            view, np.flatnonzero(np.isin(view.table.kind[view.winner], _NUMBERS)), origin, cut
+        )
         place = np.searchsorted(rows, origin[view.winner[facts]])
         clock, number = table.valid_from[rows], table.number[rows]
         owner, at, later = _later(self.series, clock, place, cut, np.arange(len(facts)))
@@ -312,13 +280,15 @@ class _Truth:
         rate = view.rates.take(facts).take(owner)
         age = (at - table.observed_at[rows][place[owner]]) / DAY_US
         bare = replace(rate, quality=np.ones(len(owner)))
-        forecast = mean[owner] + q_noise[owner] * np.sqrt(bare.validity(age)) * (number[place[owner]] - mean[owner])
+        forecast = mean[owner] + q_noise[owner] * np.sqrt(bare.validity(age)) * (
+            number[place[owner]] - mean[owner]
+        )
         error, weight = ((number[later] - one) ** 2 / spread[owner] for one in (forecast, mean[owner]))
         # Noise of the later reading can never be explained: the share is that of the variance without it.
         return _claims(view, facts[owner], cut, at, (weight - error) / q_noise[owner], weight)
 
     def _judged(self, view: View, facts: Rows, origin: Rows, cut: int) -> Rows:
-        """Return the facts whose mean was known by the cut: with few readings there is nothing to compare to."""
+        """Return the facts whose mean was known by the cut: few readings tell of none."""
         past = self.table.valid_from[self.rows] <= cut
         count = np.bincount(self.series[past], minlength=self.series.max(initial=-1) + 1)
         place = np.searchsorted(self.rows, origin[view.winner[facts]])
@@ -327,8 +297,8 @@ class _Truth:
     def _means(self, view: View, facts: Rows, place: Rows, cut: int) -> tuple[Floats, Floats]:
         """Return, for each fact, the mean that one would go by without it, and the variance around it.
 
-        The subject's own mean where the type returns to it; the mean of all subjects where it was not shown to
-        (then validity is measured against the spread between subjects).
+        The subject's own mean where the type returns to it; the mean of all subjects where it was not shown
+        to (then validity is measured against the spread between subjects).
         """
         past = self.table.valid_from[self.rows] <= cut
         number, series = self.table.number[self.rows], self.series
@@ -343,7 +313,8 @@ class _Truth:
         mean = np.where(reverts, own[series[place]], whole[group[place]])
         own_square = np.bincount(group[past], (number[past] - own[series[past]]) ** 2, minlength=len(size))
         all_square = np.bincount(group[past], (number[past] - whole[group[past]]) ** 2, minlength=len(size))
-        free = np.maximum(size - np.bincount(group[np.unique(series[past], return_index=True)[1]], minlength=len(size)), 1)
+        heads = group[past][np.unique(series[past], return_index=True)[1]]
+        free = np.maximum(size - np.bincount(heads, minlength=len(size)), 1)
         spread = np.where(reverts, (own_square / free)[group[place]], (all_square / size)[group[place]])
         return mean, np.where(spread > 0, spread, 1.0)
 
@@ -416,40 +387,9 @@ def _joined(parts: Sequence[Claims], names: Sequence[str] | None) -> Claims:
         renumbered = replace(part, type=to[part.type] if len(part) else part.type)
         moved.append(renumbered.take(renumbered.type >= 0))
 
-    def column(name: str) -> NDArray[np.float64]:
+    def column(name: str) -> NDArray[Any]:
         return np.concatenate([getattr(part, name) for part in moved]) if moved else np.zeros(0)
 
-    ints = {name: column(name).astype(np.int64) for name in ("type", "cut", "at")}
-    floats = {name: column(name) for name in ("validity", "low", "high", "kept", "weight")}
-    return Claims(types=tuple(every), **ints, **floats)
-
-
-def report(claims: Claims, bins: int = _BINS, *, tau: float = 0.0) -> tuple[Calibration, ...]:
-    """Return the reliability table of all claims, then that of each fact type that has any.
-
-    Args:
-        claims: from `backtest`.
-        tau: claims of less validity are left out: the knowledge filter keeps them from any answer.
-        bins: number of equal ranges of V.
-    """
-    if bins < 1:
-        raise QueryError(f"{bins} bins; there must be 1 or more")
-    claims = claims.take(claims.validity >= tau)
-    parts = [("all", claims)]
-    parts += [(name, claims.take(claims.type == number)) for number, name in enumerate(claims.types)]
-    return tuple(_table(name, part, bins) for name, part in parts if len(part) or name == "all")
-
-
-def _table(name: str, claims: Claims, bins: int) -> Calibration:
-    cell = np.minimum((claims.validity * bins).astype(np.int64), bins - 1)
-    count = np.bincount(cell, minlength=bins)
-    claimed = np.bincount(cell, claims.validity, minlength=bins) / np.maximum(count, 1)
-    weight = np.bincount(cell, claims.weight, minlength=bins)
-    seen = np.bincount(cell, claims.kept, minlength=bins) / np.where(weight > 0, weight, 1.0)
-    used = np.flatnonzero(count)
-    total = int(count.sum())
-    error = float(np.sum(count[used] * np.abs(claimed[used] - seen[used])) / max(total, 1))
-    made = (
-        Bin(i / bins, (i + 1) / bins, int(count[i]), float(claimed[i]), float(seen[i])) for i in used.tolist()
-    )
-    return Calibration(name, total, error, tuple(made))
+    columns: dict[str, Any] = {name: column(name) for name in _COLUMNS}
+    columns |= {name: columns[name].astype(np.int64) for name in ("type", "cut", "at")}
+    return Claims(types=tuple(every), **columns)

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from chronofy_kg.answer.calibrate import backtest, usual_cuts
+from chronofy_kg.answer.reliability import Calibration, report
 from chronofy_kg.answer.shelf import declared_type, same_declaration
 from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.decay.curves import Curve, curve_of_series
 from chronofy_kg.decay.facttypes import FactType, Priors
-from chronofy_kg.decay.learn import learn_types, types_seen
+from chronofy_kg.decay.fit import fit_decay
+from chronofy_kg.decay.learn import learn_types, series_of_type, types_seen
 from chronofy_kg.errors import QueryError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
+from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import format_instant
 from chronofy_kg.spec import FactTypeDecl
 from chronofy_kg.store import GraphStore, Snapshot
@@ -127,16 +135,8 @@ class TypeShelf:
         Raises:
             QueryError: a name is not a fact type of any fact.
         """
-        table, known_at = self._snapshot.current()
-        # A row dated in the future tells nothing of how long things last.
-        rows = believed_rows(table, known_at, self._now() + skew_us)
-        catalog = self.catalog()
-        seen = {t.name for t in types_seen(table, rows, catalog)}
-        missing = sorted(set(names or ()) - seen)
-        if missing:
-            raise QueryError(
-                f"no fact has type {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}"
-            )
+        table, rows, catalog = self._believed(skew_us)
+        self._check_names(names, {t.name for t in types_seen(table, rows, catalog)})
         fitted = learn_types(table, rows, catalog, names, on_type=on_type)
         changed = {t.name: t for t in fitted if catalog.types.get(t.name) != t and t.n}
         if changed:
@@ -145,6 +145,57 @@ class TypeShelf:
             self._snapshot.current()
         newest = self.catalog().types
         return [newest.get(t.name, t).to_dict() | {"changed": t.name in changed} for t in fitted]
+
+    def explained(self, name: str, skew_us: int) -> tuple[dict[str, Any], Curve | None]:
+        """Return one fact type as `one` does, and what its history shows against the fitted curve.
+
+        Where the type has nothing that could be fitted there is no curve.
+        """
+        row = self.one(name)
+        table, rows, catalog = self._believed(skew_us)
+        own = rows[table.pool.canonical(table.type[rows]) == table.pool.find(name)]
+        fact_type = next((t for t in types_seen(table, own, catalog) if t.name == name), None)
+        told = None if fact_type is None else series_of_type(table, own, fact_type, catalog)
+        if fact_type is None or told is None:
+            return row, None
+        kind: Literal["numeric", "categorical"] = "numeric" if fact_type.kind == "numeric" else "categorical"
+        fit = fit_decay(**told, kind=kind, tolerance=fact_type.tolerance, prior=catalog.priors.beta(kind))
+        return row, curve_of_series(fit, **told)
+
+    def calibrated(
+        self,
+        names: Sequence[str] | None,
+        skew_us: int,
+        *,
+        cuts: int,
+        again: bool,
+        tau: float,
+        on_cut: Callable[[int, int], None] | None = None,
+    ) -> tuple[Calibration, ...]:
+        """Return the reliability tables of a backtest on the facts believed now; see `calibrate`."""
+        table, rows, catalog = self._believed(skew_us)
+        self._check_names(names, {t.name for t in types_seen(table, rows, catalog)})
+        chosen = rows
+        if names:
+            codes = [table.pool.find(name) for name in names]
+            chosen = rows[np.isin(table.pool.canonical(table.type[rows]), codes)]
+        at = usual_cuts(table, chosen, cuts)
+        claims = backtest(table, rows, catalog, cuts=at, names=names, again=again, on_cut=on_cut)
+        return report(claims, tau=tau)
+
+    def _believed(self, skew_us: int) -> tuple[FactTable, NDArray[np.int64], TypeCatalog]:
+        """Return the table, the rows that tell how long things last, and the fact types in force."""
+        table, known_at = self._snapshot.current()
+        # A row dated in the future tells nothing of how long things last.
+        return table, believed_rows(table, known_at, self._now() + skew_us), self.catalog()
+
+    @staticmethod
+    def _check_names(names: Sequence[str] | None, seen: set[str]) -> None:
+        missing = sorted(set(names or ()) - seen)
+        if missing:
+            raise QueryError(
+                f"no fact has type {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}"
+            )
 
 
 def _without_name(row: dict[str, Any]) -> dict[str, Any]:

@@ -61,6 +61,20 @@ class Curve:
     line_low: Floats
     line_high: Floats
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; what is not finite is None."""
+
+        def rows(**columns: NDArray[Any]) -> list[dict[str, Any]]:
+            lists = {name: column.tolist() for name, column in columns.items()}
+            return [
+                {name: one if math.isfinite(one) else None for name, one in zip(lists, row, strict=True)}
+                for row in zip(*lists.values(), strict=True)
+            ]
+
+        points = rows(age=self.age, seen=self.seen, low=self.low, high=self.high, count=self.count)
+        line = rows(age=self.line_age, value=self.line, low=self.line_low, high=self.line_high)
+        return {"what": self.what, "unit": self.unit, "points": points, "line": line}
+
 
 def curve_of_series(
     fit: DecayFit,

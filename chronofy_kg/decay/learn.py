@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from chronofy_kg.facts.model import ValueKind
 from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 
-__all__ = ["learn_types", "types_seen"]
+__all__ = ["learn_types", "series_of_type", "types_seen"]
 
 Rows = NDArray[np.int64]
 
@@ -112,14 +113,37 @@ def _fit(table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog
     return None
 
 
-def _fit_numbers(table: FactTable, rows: Rows, fact_type: FactType, prior: float) -> DecayFit | None:
+def series_of_type(
+    table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog
+) -> dict[str, Any] | None:
+    """Return what `fit_decay` and `curve_of_series` take of a type, by their names; None if nothing is there.
+
+    Args:
+        table: the assertions.
+        rows: int64, the rows of this type that are believed.
+        fact_type: the type.
+        catalog: the fact types.
+    """
+    if fact_type.kind == "numeric":
+        return _readings(table, rows)
+    return _spells(table, rows, catalog) if fact_type.kind == "categorical" else None
+
+
+def _readings(table: FactTable, rows: Rows) -> dict[str, Any] | None:
     own = rows[np.isin(table.kind[rows], (ValueKind.NUMBER, ValueKind.INTEGER))]
     if not len(own):
         return None
     # Predicates that share a type, or units, are series of their own.
     series = group_rows((key_codes(table.take(own)), table.pool.canonical(table.unit[own])))
     times = table.valid_from[own].astype("datetime64[us]")
-    readings = read_rows(times, table.number[own], series, "d")
+    return {"times": times, "values": table.number[own], "subjects": series}
+
+
+def _fit_numbers(table: FactTable, rows: Rows, fact_type: FactType, prior: float) -> DecayFit | None:
+    told = _readings(table, rows)
+    if told is None:
+        return None
+    readings = read_rows(told["times"], told["values"], told["subjects"], "d")
     options = NumericOptions(noise="auto", scale="auto", tolerance=fact_type.tolerance, prior=prior, unit="d")
     digest = options.digest(readings.digest)
     if digest == fact_type.data_hash and fact_type.n >= FEW_ROWS and fact_type.beta_from != "prior":
@@ -128,7 +152,14 @@ def _fit_numbers(table: FactTable, rows: Rows, fact_type: FactType, prior: float
 
 
 def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit | None:
-    """Fit the exit rate on the periods in which values held.
+    told = _spells(table, rows, catalog)
+    if told is None:
+        return None
+    return fit_decay(**told, kind="categorical", prior=catalog.priors.beta("categorical"))
+
+
+def _spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> dict[str, Any] | None:
+    """Return the periods in which values held.
 
     A period that has not ended counts for as long as it was seen to hold: nobody watched it after that.
     """
@@ -145,15 +176,13 @@ def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit 
     counts = history.start < np.minimum(end, until)
     if not counts.any():
         return None
-    return fit_decay(
-        history.start[counts].astype("datetime64[us]"),
-        history.value[counts],
-        table.pool.canonical(table.subject[history.winner[counts]]),
-        kind="categorical",
-        ends=np.minimum(end, until)[counts].astype("datetime64[us]"),
-        changed=changed[counts],
-        prior=catalog.priors.beta("categorical"),
-    )
+    return {
+        "times": history.start[counts].astype("datetime64[us]"),
+        "values": history.value[counts],
+        "subjects": table.pool.canonical(table.subject[history.winner[counts]]),
+        "ends": np.minimum(end, until)[counts].astype("datetime64[us]"),
+        "changed": changed[counts],
+    }
 
 
 def _continues(value: Rows, key: Rows, end: Rows, start: Rows) -> NDArray[np.bool_]:
