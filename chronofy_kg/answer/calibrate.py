@@ -35,6 +35,8 @@ _CUTS = 5
 _LEVELS = np.arange(0.95, 0.0, -0.1)
 #: Readings from which a subject's own mean counts as known.
 _LEAST_READINGS = 5
+#: Instants, all of them whole steps apart, that make a calendar; what a step may be off.
+_LEAST_STEPS, _LEAP = 5, 0.05
 _COLUMNS = ("type", "cut", "at", "validity", "low", "high", "kept", "weight")
 _NUMBERS = (ValueKind.NUMBER, ValueKind.INTEGER)
 
@@ -249,7 +251,9 @@ class _Truth:
             age = -np.log(_LEVELS)[np.newaxis] / beta[:, np.newaxis] * DAY_US
         code = view.table.pool.canonical(view.table.type[view.winner[facts]])
         types, which = np.unique(code, return_inverse=True)
-        step = np.asarray([self._step(name) for name in types.tolist()], dtype=np.float64)[which, np.newaxis]
+        step = np.asarray([_step(view.table, one) for one in types.tolist()], dtype=np.float64)[
+            which, np.newaxis
+        ]
         # What does not decay is asked about all along.
         age = np.where(np.isfinite(age), age, (1.0 - _LEVELS) * max(self.until - cut, 0))
         count = np.maximum(np.rint(np.minimum(age, 4.0 * max(self.until - cut, 1)) / step), 1.0)
@@ -258,13 +262,6 @@ class _Truth:
         fresh[:, 1:] = at[:, 1:] != at[:, :-1]
         keep = (fresh & (at <= self.until)).ravel()
         return np.repeat(np.arange(len(facts)), len(_LEVELS))[keep], at.ravel()[keep]
-
-    def _step(self, type_code: int) -> int:
-        """Return the least time between two instants at which facts of a type begin or end, microseconds."""
-        own = self.rows[self.table.pool.canonical(self.table.type[self.rows]) == type_code]
-        ends = self.table.valid_to[own]
-        known = np.unique(np.concatenate([self.table.valid_from[own], ends[ends < OPEN_US]]))
-        return int(np.diff(known).min()) if len(known) > 1 else 1
 
     def of_numbers(self, view: View, origin: Rows, cut: int) -> Claims:
         """Return the claims about numbers: each later reading against the last one before the cut."""
@@ -343,6 +340,18 @@ def _later(group: Rows, clock: Rows, place: Rows, cut: int, numbers: Rows) -> tu
     inside = np.arange(len(owner)) - np.repeat(np.cumsum(high - low) - (high - low), high - low)
     later = after[np.repeat(low, high - low) + inside]
     return numbers[owner], clock[later], later
+
+
+def _step(past: FactTable, type_code: int) -> int:
+    """Return the step of the calendar by which facts of a type begin and end, microseconds; 1 for none."""
+    own = past.pool.canonical(past.type) == type_code
+    known = np.unique(np.concatenate([past.valid_from[own], past.valid_to[own & (past.valid_to < OPEN_US)]]))
+    if len(known) < _LEAST_STEPS:
+        return 1
+    gaps = np.diff(known)
+    steps = gaps / gaps.min()
+    # leap days make a year a little longer than another
+    return int(gaps.min()) if bool(np.all(np.abs(steps - np.rint(steps)) < _LEAP)) else 1
 
 
 def _types_of(view: View, facts: Rows) -> list[FactType]:
