@@ -75,7 +75,6 @@ def test_known_at_uses_the_fact_types_of_that_time(open_kb: Callable[[], Knowled
     assert shown["versions"][0]["recorded_at"] < shown["versions"][1]["recorded_at"]
     # Another process reads the same.
     assert rate(open_kb(), after_fit) == fitted
-    kb.close()
 
 
 def test_a_fit_is_recorded_once(open_kb: Callable[[], KnowledgeBase]) -> None:
@@ -105,7 +104,6 @@ def test_a_saved_snapshot_survives_a_fit(open_kb: Callable[[], KnowledgeBase], t
     ]  # fmt: skip
     kb.load(rows)
     kb.fit()
-    kb.close = lambda: None  # type: ignore[method-assign]
     kb._snapshot.close()
     kb.load(visits(3))
     other = open_kb()
