@@ -46,7 +46,7 @@ def test_a_fact_type_with_its_versions_curve_and_picture(
     client: TestClient, kb: Any, load: Check, assert_documented: Check, assert_problem: Check
 ) -> None:
     load(*(
-        {"subject": f"cat:{n % 3}", "predicate": "cat_state", "value": f"v{n // 12 % 2}",
+        {"subject": f"catv:{n % 3}", "predicate": "cat_state", "value": f"v{n // 12 % 2}",
          "observed_at": f"2024-05-{1 + n // 3:02d}T00:00:00Z"}
         for n in range(60)
     ))  # fmt: skip
@@ -64,7 +64,7 @@ def test_a_fact_type_with_its_versions_curve_and_picture(
         assert (picture.status_code, picture.headers["content-type"]) == (200, media)
         assert picture.content.startswith(start)
     assert_problem(client.get("/v1/fact-types/cat_state", params={"plot": "pdf"}), 422, "invalid-parameter")
-    load({"subject": "cat:9", "predicate": "cat_event", "value": 1, "observed_at": "2024-05-17"})
+    load({"subject": "catv:9", "predicate": "cat_event", "value": 1, "observed_at": "2024-05-17"})
     client.put("/v1/specs/cat_events", json={"text": "facttype cat_event: event\n"})
     assert client.get("/v1/fact-types/cat_event", params={"curve": "true"}).json()["curve"] is None
     assert_problem(client.get("/v1/fact-types/cat_event", params={"plot": "svg"}), 422, "invalid-input")

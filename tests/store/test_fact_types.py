@@ -1,4 +1,4 @@
-"""Fact types in time: known_at uses the rates of that time, fits are recorded once, families reach answers."""
+"""Fact types in time: known_at uses the rates of that time, a fit is recorded once, families count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backtest of validity: nothing of the future leaks, and what is well claimed is found well calibrated."""
+"""The backtest of validity: nothing of the future leaks, and what is well claimed is well calibrated."""
 
 from __future__ import annotations
 

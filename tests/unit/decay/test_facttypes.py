@@ -79,7 +79,7 @@ class TestFits:
         row = from_fit(made_up(), undeclared("x", "numeric"))
         assert (row.beta, row.beta_low, row.beta_high) == (0.19, 0.1, 0.4)
         assert (row.beta_from, row.status, row.q_noise) == ("fitted", "ok", 0.8)
-        assert (row.n, row.subjects, row.span_days, row.version) == (500, 4, 900.0, 2)
+        assert (row.n, row.subjects, row.span_days, row.version) == (500, 4, 900.0, 1)
 
     def test_units_become_days(self) -> None:
         row = from_fit(made_up(unit="h"), undeclared("x", "numeric"))
