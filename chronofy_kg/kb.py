@@ -20,16 +20,17 @@ from chronofy_kg.answer.identity import request_id
 from chronofy_kg.answer.listing import FactFilter, FactPage, list_facts, pinned
 from chronofy_kg.answer.model import Answer, Pattern
 from chronofy_kg.answer.provenance import provenance_of
+from chronofy_kg.answer.reliability import Calibration
 from chronofy_kg.answer.resolve import find_fact, resolve
 from chronofy_kg.answer.select import found_by_pattern, found_by_question
 from chronofy_kg.answer.shape import answer_as_json
-from chronofy_kg.answer.shelf import SpecChoice, SpecShelf, SpecVersion, declared_changes
+from chronofy_kg.answer.shelf import SpecChoice, SpecShelf, SpecVersion
 from chronofy_kg.answer.trace import Cited
+from chronofy_kg.answer.typeshelf import TypeShelf
 from chronofy_kg.answer.verify import GivenStep, verify
 from chronofy_kg.answer.view import Moment
-from chronofy_kg.decay.catalog import TypeCatalog
-from chronofy_kg.decay.facttypes import FactType, Priors
-from chronofy_kg.decay.learn import learn_types, types_seen
+from chronofy_kg.decay.curves import Curve
+from chronofy_kg.decay.facttypes import Priors
 from chronofy_kg.errors import InputError, QueryError, UnknownFactError, UnknownNameError
 from chronofy_kg.facts.history import believed_rows
 from chronofy_kg.facts.model import Assertion, Fact, fact_id
@@ -44,8 +45,6 @@ from chronofy_kg.rules import MiningOptions, mine_rules
 from chronofy_kg.settings import Settings, load_settings
 from chronofy_kg.store import CypherResult, GraphStore, Loader, Snapshot, StoreAddress
 from chronofy_kg.store.loading import Progress
-from chronofy_kg.store.materialise import Many
-from chronofy_kg.store.shared import SharedRead
 
 __all__ = ["KnowledgeBase", "LoadReport", "MineReport", "SpecChoice", "SpecDryRun", "SpecVersion"]
 
@@ -96,8 +95,8 @@ class KnowledgeBase:
             categorical_half_life_days=settings.half_life_categorical,
         )
         self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
-        self._loader = Loader(store, self.tenant, self._snapshot, self._catalog, lambda: self._now())
-        self._types = SharedRead(self._read_catalog)
+        self._types = TypeShelf(store, self.tenant, self._snapshot, self._priors, lambda: self._now())
+        self._loader = Loader(store, self.tenant, self._snapshot, self._types.catalog, lambda: self._now())
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 
@@ -256,7 +255,9 @@ class KnowledgeBase:
         table, last = self._snapshot.current()
         wanted = FactFilter(Pattern(subject, predicate, object), type, source, history)
         moment = pinned(self._moment(at, known_at, last), cursor, wanted)
-        return list_facts(table, self._catalog(), wanted, moment, limit=limit, cursor=cursor)
+        return list_facts(
+            table, self._types.catalog(moment.known_at), wanted, moment, limit=limit, cursor=cursor
+        )
 
     def fact(self, fact_id: str, *, at: When | None = None, known_at: When | None = None) -> Fact:
         """Return a fact by id, whether it holds at `at` or not.
@@ -266,7 +267,7 @@ class KnowledgeBase:
         """
         table, last = self._snapshot.current()
         moment = self._moment(at, known_at, last)
-        found = find_fact(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+        found = find_fact(table, self._types.catalog(moment.known_at), moment, fact_id, self._keys([fact_id]))
         if found is None:
             raise UnknownFactError(f"no fact {fact_id!r} is known at that moment")
         return found
@@ -277,13 +278,15 @@ class KnowledgeBase:
         """Return all periods of a fact's key, each with what ended it in words; see `answer.account`."""
         table, last = self._snapshot.current()
         moment = self._moment(at, known_at, last)
-        return history_of(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+        return history_of(table, self._types.catalog(moment.known_at), moment, fact_id, self._keys([fact_id]))
 
     def explain(self, fact_id: str, *, at: When | None = None, known_at: When | None = None) -> Account:
         """Return why a fact holds or what ended it, with its assertions; see `answer.account`."""
         table, last = self._snapshot.current()
         moment = self._moment(at, known_at, last)
-        return explain_fact(table, self._catalog(), moment, fact_id, self._keys([fact_id]))
+        return explain_fact(
+            table, self._types.catalog(moment.known_at), moment, fact_id, self._keys([fact_id])
+        )
 
     def retract(self, fact_id: str, source: str | None = None) -> list[str]:
         """Stop believing what a fact rests on; return the ids of the facts that changed, sorted.
@@ -300,7 +303,7 @@ class KnowledgeBase:
 
     def retract_counted(self, fact_id: str, source: str | None = None) -> tuple[list[str], int]:
         """Do as `retract`; return the ids, and how many assertions were retired."""
-        catalog, keys = self._catalog(), self._keys([fact_id])
+        catalog, keys = self._types.catalog(), self._keys([fact_id])
         # As the graph folds: all that is believed, whenever it was observed.
         moment = Moment(self._now(), OPEN_US - 1, hindsight=True)
         before = self._snapshot.current()[0]
@@ -317,14 +320,44 @@ class KnowledgeBase:
 
     def fact_types(self) -> list[dict[str, Any]]:
         """Return every fact type as a JSON-safe map, by name."""
-        return [one.to_dict() for _, one in sorted(self._catalog().types.items())]
+        return self._types.all()
 
     def fact_type(self, name: str) -> dict[str, Any]:
-        """Return one fact type; UnknownNameError for an unknown name."""
-        found = self._catalog().types.get(name)
-        if found is None:
-            raise UnknownNameError(f"no fact type {name!r} is known")
-        return found.to_dict()
+        """Return one fact type with all its versions; UnknownNameError for an unknown name."""
+        return self._types.one(name)
+
+    def explain_type(self, name: str) -> tuple[dict[str, Any], Curve | None]:
+        """Return a fact type, and its history against the fitted curve; see `answer.typeshelf`."""
+        return self._types.explained(name, self._skew)
+
+    def calibrate(
+        self,
+        names: Sequence[str] | None = None,
+        *,
+        cuts: int = 5,
+        again: bool = False,
+        tau: float | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Calibration, ...]:
+        """Test on the history whether what had validity V was true in a share V of the cases.
+
+        Args:
+            names: fact types; None for all.
+            cuts: at how many instants the future is hidden.
+            again: whether a value that came back counts as true.
+            tau: claims below it are left out; the setting by default.
+            on_progress: called with number and total before each cut.
+
+        Returns:
+            The reliability table of all claims, then one for each fact type; see `answer.calibrate`.
+
+        Raises:
+            QueryError: a name is not a fact type of any fact.
+        """
+        least = self.settings.tau if tau is None else tau
+        return self._types.calibrated(
+            names, self._skew, cuts=cuts, again=again, tau=least, on_cut=on_progress
+        )
 
     def put_spec(self, name: str, text: str, author: str | None = None) -> SpecVersion:
         """Check and store a spec file, and put the fact types that it declares into force.
@@ -333,25 +366,14 @@ class KnowledgeBase:
             SpecError: the text has errors; nothing was stored.
         """
         version, file = self._shelf.put(name, text, self._now(), author)
-        catalog = self._catalog()
-        changed = declared_changes(file, catalog, self._priors)
-        declared = catalog.with_types(changed)
-        if any(catalog.cardinality_differs(declared, row.name) for row in changed):
-
-            def cardinalities() -> tuple[Many, Many]:
-                newest = self._catalog()
-                return newest.many, newest.with_types(changed).many
-
-            self._snapshot.declare([row.to_dict() for row in changed], cardinalities, self._now)
-        elif changed:
-            self._store.write_fact_types(self.tenant, [row.to_dict() for row in changed])
+        self._types.declare(file)
         return version
 
     def dry_run_spec(self, name: str, text: str) -> SpecDryRun:
         """Return what `put_spec` would change, with nothing written; raises as it does."""
         table, last = self._snapshot.current()
         moment = self._moment(None, None, last)
-        return dry_run(self._shelf, name, text, table, self._catalog(), moment, self._priors)
+        return dry_run(self._shelf, name, text, table, self._types.catalog(), moment, self._priors)
 
     def specs(self) -> list[SpecVersion]:
         """Return every version of every stored spec file, by name and version."""
@@ -360,26 +382,17 @@ class KnowledgeBase:
     def fit(
         self, names: Sequence[str] | None = None, *, on_progress: Progress | None = None
     ) -> list[dict[str, Any]]:
-        """Learn the rates of fact types from their history and write them to the graph.
+        """Learn the rates of fact types from their history and record them; see `answer.typeshelf`.
+
+        A type whose facts have not changed stays as it is; a declared rate stays and is not refuted by a fit.
+
+        Returns:
+            The rows of the table of fact types, each with `changed`: whether it is a new version.
 
         Raises:
             QueryError: a name is not a fact type of any fact.
         """
-        table, known_at = self._snapshot.current()
-        # A row dated in the future tells nothing of how long things last.
-        observed_by = self._moment(None, known_at, known_at).observed_by
-        catalog, rows = self._catalog(), believed_rows(table, known_at, observed_by)
-        seen = {t.name for t in types_seen(table, rows, catalog)}
-        missing = sorted(set(names or ()) - seen)
-        if missing:
-            raise QueryError(
-                f"no fact has type {missing[0]!r}; there are {', '.join(sorted(seen)) or 'none'}"
-            )
-        fitted = learn_types(table, rows, catalog, names, on_type=on_progress)
-        changed = [t.to_dict() for t in fitted if catalog.types.get(t.name) != t]
-        if changed:
-            self._store.write_fact_types(self.tenant, changed)
-        return [t.to_dict() for t in fitted]
+        return self._types.fit(names, self._skew, on_progress)
 
     def mine(
         self, options: MiningOptions | None = None, *, on_progress: Progress | None = None
@@ -442,7 +455,7 @@ class KnowledgeBase:
             raise QueryError("give a question or a pattern, one of them")
         table, last = self._snapshot.current()
         moment = self._moment(at, known_at, last, hindsight)
-        judge, catalog = self._shelf.judge(spec, params), self._catalog()
+        judge, catalog = self._shelf.judge(spec, params), self._types.catalog(moment.known_at)
         least = self.settings.tau if tau is None else tau
         found: Found
         if pattern is not None:
@@ -472,7 +485,7 @@ class KnowledgeBase:
         """Judge a trace that other reasoning produced; see `answer.verify`."""
         table, last = self._snapshot.current()
         moment = self._moment(at, known_at, last)
-        judge, catalog = self._shelf.judge(spec, params), self._catalog()
+        judge, catalog = self._shelf.judge(spec, params), self._types.catalog(moment.known_at)
 
         def look_up(ids: Sequence[str]) -> dict[str, Cited]:
             return resolve(table, catalog, moment, ids, self._keys(ids))
@@ -529,13 +542,6 @@ class KnowledgeBase:
             self._corpus.embed(on_progress)
 
     # Parts of the above
-
-    def _catalog(self) -> TypeCatalog:
-        return self._types()
-
-    def _read_catalog(self) -> TypeCatalog:
-        rows = self._store.read_fact_types(self.tenant)
-        return TypeCatalog.of((FactType.from_dict(row) for row in rows), self._priors)
 
     @property
     def _skew(self) -> int:

@@ -54,6 +54,8 @@ def fact_as_json(fact: Fact) -> dict[str, Any]:
         "age_days": finite(fact.age_days),
         "beta_per_day": finite(fact.beta_per_day),
         "beta_from": fact.beta_from,
+        "decay": fact.decay,
+        "type_version": fact.type_version,
         "validity": _interval(fact.validity),
     }
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from chronofy_kg.answer.judge import Judge, default_judge, judge_from
 from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.decay.declared import make_decay
 from chronofy_kg.decay.facttypes import FactKind, FactType, Priors, from_declaration
 from chronofy_kg.errors import InputError, QueryError
 from chronofy_kg.facts.time import format_instant
 from chronofy_kg.spec import Diagnostic, FactTypeDecl, SpecFile, check_spec, parse_spec
-from chronofy_kg.spec.diagnostics import Report
 from chronofy_kg.store import GraphStore
 
 __all__ = [
@@ -94,9 +94,7 @@ class SpecShelf:
 
     def acceptable(self, name: str, text: str) -> SpecFile:
         """Return the file that a text declares if it may be stored; raises SpecError as `put` does."""
-        file = self.parse(text, name)
-        _refuse_families(file)
-        return file
+        return self.parse(text, name)
 
     def warnings(self, name: str, text: str) -> tuple[Diagnostic, ...]:
         """Return the warnings about a text that may be stored."""
@@ -146,18 +144,6 @@ class SpecShelf:
         return stored[-1].text
 
 
-def _refuse_families(file: SpecFile) -> None:
-    """The store decays facts exponentially: a file that asks for more is refused, not misread."""
-    report = Report(file.source)
-    for one in file.facttypes.values():
-        if one.decay is not None:
-            report.error(
-                one.span, "value", f"the store has exponential decay only, not {one.decay.family}",
-                hint="give a half_life; the other families are in Python's chronofy_kg.decay",
-            )  # fmt: skip
-    report.check()
-
-
 def _gamma(params: Mapping[str, float | str] | None, usual: float) -> float:
     unknown = sorted(set(params or {}) - {"gamma"})
     if unknown:
@@ -185,6 +171,7 @@ def declared_type(declared: FactTypeDecl, known: FactType | None, priors: Priors
         declared.kind or (known.kind if known else guessed),
         declared.cardinality,
         beta=declared.beta_per_day,
+        decay=None if declared.decay is None else make_decay(declared.decay.family, declared.decay.arguments),
         quality=declared.quality,
         tolerance=declared.tolerance,
         priors=priors,
@@ -195,7 +182,7 @@ def same_declaration(row: FactType, known: FactType | None) -> bool:
     """Return whether a type in force was declared just so; what a fit added does not matter."""
     if known is None or not known.declared:
         return False
-    names = ("kind", "cardinality", "quality", "tolerance")
+    names = ("kind", "cardinality", "quality", "tolerance", "decay")
     same = all(getattr(row, name) == getattr(known, name) for name in names)
     rate = row.beta if row.beta_from == "declared" else None
     return same and rate == (known.beta if known.beta_from == "declared" else None)

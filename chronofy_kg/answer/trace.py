@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.answer.view import View
-from chronofy_kg.decay.validity import validity
+from chronofy_kg.decay.catalog import Rates, Which
+from chronofy_kg.decay.families import Decay, DelayedOnset
 from chronofy_kg.facts.model import Fact, Validity
 from chronofy_kg.facts.time import DAY_US, OPEN_US
 
@@ -27,6 +28,7 @@ __all__ = [
     "Cited",
     "CitedStatus",
     "Evidence",
+    "Support",
     "TraceStep",
     "cite",
     "not_counting",
@@ -51,8 +53,6 @@ SIGNALS = ("validity", "age_days", "quality")
 OLDEST_DAYS = 3_652_059.0
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Bound = Literal["value", "low", "high"]
-_ENDS: tuple[Bound, ...] = ("value", "low", "high")
 Later = int | Numbers
 #: How a step joins the values of its facts; what changes nothing; the value of a step without any evidence.
 _JOINS: dict[str, tuple[np.ufunc, float, float]] = {
@@ -60,7 +60,18 @@ _JOINS: dict[str, tuple[np.ufunc, float, float]] = {
     "age_days": (np.maximum, -np.inf, OLDEST_DAYS),
     "quality": (np.minimum, np.inf, 0.0),
 }
-_STEEPEST = 1e300  # an interval of a rate may be open above
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """One assertion that a fact rests on: quality, age (below 0 where it lies ahead), rates, family."""
+
+    quality: float
+    age_days: float
+    beta: float = 0.0
+    beta_low: float = 0.0
+    beta_high: float = 0.0
+    decay: Decay | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,9 @@ class Cited:
         age_days: its age; below 0 where it lies in the future (clock skew, hindsight) and counts as 0.
         beta, beta_low, beta_high: per day, with the interval.
         ends_us: microseconds from the instant asked about until the period of the fact ends.
+        decay: the family by which it decays, None for the exponential one.
+        others: further assertions that the fact rests on, of which one may give V its maximum later on, or at
+            an end of its interval.
     """
 
     id: str
@@ -86,6 +100,14 @@ class Cited:
     beta_low: float = 0.0
     beta_high: float = 0.0
     ends_us: int = OPEN_US
+    decay: Decay | None = None
+    others: tuple[Support, ...] = ()
+
+    @property
+    def supports(self) -> tuple[Support, ...]:
+        """The assertions that may give V its maximum, the one that does so now first."""
+        best = Support(self.quality, self.age_days, self.beta, self.beta_low, self.beta_high, self.decay)
+        return (best, *self.others)
 
     @property
     def counts(self) -> bool:
@@ -97,8 +119,12 @@ class Cited:
         """V with its interval; 0 where the fact does not count."""
         if not self.counts:
             return Validity(0.0, 0.0, 0.0)
-        rates = np.minimum([self.beta, self.beta_high, self.beta_low], _STEEPEST)
-        return Validity(*validity(self.quality, rates, self.age_days).tolist())
+        rates, age = _rates(self.supports)
+        value, low, high = (float(rates.validity(age, which).max()) for which in ("value", "low", "high"))
+        return Validity(value, low, high)
+
+
+_NONE = (Support(1.0, OLDEST_DAYS),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +149,48 @@ def cite(view: View, index: int, cited_id: str | None = None) -> Cited:
         beta_low=float(rates.low[index]),
         beta_high=float(rates.high[index]),
         ends_us=OPEN_US if fact.valid_to >= OPEN_US else fact.valid_to - at,
+        decay=rates.decay_of(index),
+        others=_others(view, index),
     )
+
+
+def _others(view: View, index: int) -> tuple[Support, ...]:
+    """Return the assertions of a fact, beside the best one, that may give V its maximum at some time.
+
+    Of those that decay alike one counts only if it is better or newer than all others; a delayed onset, which
+    rises first, is left as it is.
+    """
+    rows = range(int(view.offsets[index]), int(view.offsets[index + 1]))
+    if len(rows) == 1:
+        return ()
+    rates = view.support_rates
+    told = {
+        Support(
+            float(rates.quality[row]), float(view.support_age[row]), float(rates.beta[row]),
+            float(rates.low[row]), float(rates.high[row]), rates.decay_of(row),
+        )
+        for row in rows
+        if view.support[row] != view.best[index]
+    }  # fmt: skip
+    kept: list[Support] = []
+    best: dict[tuple[object, ...], float] = {}
+    for one in sorted(told, key=lambda s: (s.age_days, -s.quality)):
+        alike = (one.beta, one.beta_low, one.beta_high, one.decay)
+        if isinstance(one.decay, DelayedOnset) or one.quality > best.get(alike, 0.0):
+            kept.append(one)
+            best[alike] = one.quality
+    return tuple(kept)
+
+
+def _rates(supports: Sequence[Support]) -> tuple[Rates, Floats]:
+    """Return the rates and ages of assertions as columns."""
+    families = list(dict.fromkeys(s.decay for s in supports if s.decay is not None))
+    columns = np.asarray(
+        [(s.beta, s.beta_low, s.beta_high, s.quality, s.age_days) for s in supports], dtype=np.float64
+    ).reshape(-1, 5)
+    family = [-1 if s.decay is None else families.index(s.decay) for s in supports]
+    beta, low, high, quality, age = columns.T
+    return Rates(beta, low, high, quality, np.asarray(family, dtype=np.int64), tuple(families)), age
 
 
 def not_counting(cited_id: str, status: CitedStatus, fact: Fact | None = None) -> Cited:
@@ -140,9 +207,11 @@ class Evidence:
     Attributes:
         cited: the facts, as first cited.
         first_step: int64[f], the step that cites each first.
-        quality: float64[f], 0 where a fact does not count.
-        age_days: float64[f], ends_us: int64[f].
-        beta: float64[3, f]: the rate, that of the low end of V, that of the high end.
+        counts: bool[f], whether the validity of a fact counts.
+        ends_us: int64[f].
+        rates, age_days: of the assertions that the facts rest on, a of them; one that stands for none where a
+            fact does not count.
+        begins: int64[f], where the assertions of each fact begin.
         uses: the earlier steps that each step uses.
         facts, starts: the facts of step i are ``facts[starts[i]:starts[i + 1]]``, behind a first entry that
             stands for none: number f changes nothing, f + 1 is a step without any evidence.
@@ -152,10 +221,11 @@ class Evidence:
 
     cited: tuple[Cited, ...]
     first_step: Numbers
-    quality: Floats
-    age_days: Floats
+    counts: NDArray[np.bool_]
     ends_us: Numbers
-    beta: Floats
+    rates: Rates
+    age_days: Floats
+    begins: Numbers
     uses: tuple[tuple[int, ...], ...]
     facts: Numbers
     starts: Numbers
@@ -183,13 +253,16 @@ class Evidence:
             for fact in part
         ]
         starts = np.cumsum([0, *(len(part) for part in parts)])[:-1]
+        supports = [c.supports if c.counts else _NONE for c in cited]
+        rates, age_days = _rates([one for part in supports for one in part])
         return Evidence(
             cited=tuple(cited),
             first_step=np.asarray(first_step, dtype=np.int64),
-            quality=np.asarray([c.quality if c.counts else 0.0 for c in cited], dtype=np.float64),
-            age_days=np.asarray([c.age_days for c in cited], dtype=np.float64),
+            counts=np.asarray([c.counts and c.quality > 0 for c in cited], dtype=np.bool_),
             ends_us=np.asarray([c.ends_us for c in cited], dtype=np.int64),
-            beta=np.asarray([(c.beta, c.beta_high, c.beta_low) for c in cited]).reshape(-1, 3).T,
+            rates=rates,
+            age_days=age_days,
+            begins=np.cumsum([0, *(len(part) for part in supports)])[:-1].astype(np.int64),
             uses=tuple(step.uses for step in steps),
             facts=np.asarray(flat, dtype=np.int64),
             starts=starts.astype(np.int64),
@@ -198,30 +271,48 @@ class Evidence:
 
     @property
     def fresh(self) -> Floats:
-        """V that a fresh observation of each fact would give, float64[f]: its q, or 1 where none counts."""
-        return np.where(self.quality > 0, self.quality, 1.0)
+        """V that a fresh observation of each fact would give, float64[f]: its q, or 1 where none counts.
 
-    def by_fact(self, *, later_us: Later = 0, which: Bound = "value") -> dict[str, Floats]:
+        A fact of a delayed onset is not at its best when it is fresh: then it keeps what it has.
+        """
+        best = self.rates.take(self.begins)
+        now = np.maximum(best.validity(np.zeros(len(self.begins))), self.by_fact()["validity"])
+        return np.where(self.counts, now, 1.0)
+
+    def by_fact(self, *, later_us: Later = 0, which: Which = "value") -> dict[str, Floats]:
         """Return the signals (see SIGNALS) of each fact, float64[f], or [b, f] for a batch.
 
         Args:
             later_us: microseconds after `at`; int64[b, 1] for a batch.
             which: by the rates themselves ("value"), or by the ends that make V low or high.
         """
-        lasting = (self.quality > 0) & (later_us < self.ends_us)
+        lasting = self.counts & (later_us < self.ends_us)
         age = np.maximum(self.age_days + later_us / DAY_US, 0.0)
-        beta = np.minimum(self.beta[_ENDS.index(which)], _STEEPEST)
+        value = self.rates.validity(age)
+        found = value if which == "value" else self.rates.validity(age, which)
+        quality = np.broadcast_to(self.rates.quality, age.shape)
+        if age.shape[-1] > len(self.begins):
+            found = np.maximum.reduceat(found, self.begins, axis=-1)
+            age, quality = self._of_best(value, age, quality)
         return {
-            "validity": np.where(lasting, validity(self.fresh, beta, age), 0.0),
+            "validity": np.where(lasting, found, 0.0),
             "age_days": np.where(lasting, age, OLDEST_DAYS),
-            "quality": np.where(lasting, self.quality, 0.0),
+            "quality": np.where(lasting, quality, 0.0),
         }
+
+    def _of_best(self, value: Floats, age: Floats, quality: Floats) -> tuple[Floats, Floats]:
+        """Return age and quality of the assertion that gives each fact its V; of equals, the newest."""
+        owner = np.repeat(np.arange(len(self.begins)), np.diff([*self.begins, value.shape[-1]]))
+        best = value == np.maximum.reduceat(value, self.begins, axis=-1)[..., owner]
+        newest: Floats = np.minimum.reduceat(np.where(best, age, np.inf), self.begins, axis=-1)
+        best &= age == newest[..., owner]
+        return newest, np.maximum.reduceat(np.where(best, quality, 0.0), self.begins, axis=-1)
 
     def by_step(self, own: Mapping[str, Floats], names: Sequence[str] = SIGNALS) -> dict[str, Floats]:
         """Return the named signals of the steps, float64[n] each, or [b, n], given those of the facts."""
         return {name: self._per_step(own[name], *_JOINS[name]) for name in names}
 
-    def signals(self, *, which: Bound = "value") -> dict[str, Floats]:
+    def signals(self, *, which: Which = "value") -> dict[str, Floats]:
         """Return the signals of the trace at the instant asked about, float64[n] each."""
         return self.by_step(self.by_fact(which=which))
 

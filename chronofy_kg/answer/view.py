@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.decay.catalog import Rates, TypeCatalog
-from chronofy_kg.decay.validity import log_validity, validity
+from chronofy_kg.decay.declared import decay_text
 from chronofy_kg.facts.history import History, believed_rows, fold
 from chronofy_kg.facts.model import Contradiction, Fact, Source, Validity, ValueKind, fact_id
 from chronofy_kg.facts.plan import key_codes
@@ -59,6 +59,7 @@ class View:
         age_days: float64[f], age of that assertion at `at`.
         log_v: float64[f], natural logarithm of V; ranking by decay stays here.
         offsets, support: fact i rests on the table rows ``support[offsets[i]:offsets[i + 1]]``.
+        support_rates, support_age: rates of those rows, and their age in days, below 0 where it lies ahead.
         contested: bool[f], whether another value of the same key is stated from the same instant on.
     """
 
@@ -73,6 +74,8 @@ class View:
     log_v: Floats
     offsets: Rows
     support: Rows
+    support_rates: Rates
+    support_age: Floats
     contested: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -87,12 +90,14 @@ class View:
     def validity(self) -> Floats:
         """V of each fact, float64[f] in [0, 1]."""
         # Not exp(log_v): at age 0 that would miss q by a rounding, and q = gamma would not be the boundary.
-        return validity(self.rates.quality, self.rates.beta, self.age_days)
+        return self.rates.validity(self.age_days)
 
     def validity_of(self, index: int) -> Validity:
-        """Return V of one fact with its interval."""
-        rates = (self.rates.beta[index], _finite(self.rates.high[index]), self.rates.low[index])
-        return Validity(*validity(self.rates.quality[index], rates, self.age_days[index]).tolist())
+        """Return V of one fact with its interval: each end is the greatest over all its assertions."""
+        part = np.arange(self.offsets[index], self.offsets[index + 1])
+        rates, age = self.support_rates.take(part), self.support_age[part]
+        value, low, high = (float(rates.validity(age, which).max()) for which in ("value", "low", "high"))
+        return Validity(value, low, high)
 
     def id(self, index: int) -> str:
         """Return the id of one fact."""
@@ -105,6 +110,8 @@ class View:
         told = table.assertion(winner)
         kind = ValueKind(table.kind[winner])
         fact_type = self.catalog.type_of(told.type or told.predicate, kind)
+        # Another assertion may give V its maximum, and be of another type.
+        rated = self.catalog.type_of(table.pool[int(table.type[best])], ValueKind(table.kind[best]))
         supports = self.support[self.offsets[index] : self.offsets[index + 1]].tolist()
         ender = int(history.superseded_by[number])
         return Fact(
@@ -129,8 +136,10 @@ class View:
             contradicts=_contradictions(history, number) if self.contested[index] else (),
             age_days=float(self.age_days[index]),
             beta_per_day=float(self.rates.beta[index]),
-            beta_from=fact_type.beta_from,
+            beta_from=rated.beta_from,
             type_declared=fact_type.declared,
+            type_version=rated.version,
+            decay=None if rated.decay is None else decay_text(rated.decay),
             validity=self.validity_of(index),
         )
 
@@ -163,8 +172,8 @@ def weigh(history: History, facts: Rows, catalog: TypeCatalog, moment: Moment) -
     table = history.table
     offsets, support = history.support(facts)
     rates = catalog.rates(table.take(support))
-    age = np.maximum((moment.at - table.observed_at[support]) / DAY_US, 0.0)
-    log_v = log_validity(rates.quality, rates.beta, age)
+    age = (moment.at - table.observed_at[support]) / DAY_US
+    log_v = rates.log_validity(age)
     best = _segment_argmax(log_v, table.observed_at[support], offsets)
     return View(
         moment=moment,
@@ -173,11 +182,13 @@ def weigh(history: History, facts: Rows, catalog: TypeCatalog, moment: Moment) -
         facts=facts,
         winner=history.winner[facts],
         best=support[best],
-        rates=Rates(rates.beta[best], rates.low[best], rates.high[best], rates.quality[best]),
-        age_days=age[best],
+        rates=rates.take(best),
+        age_days=np.maximum(age[best], 0.0),
         log_v=log_v[best],
         offsets=offsets,
         support=support,
+        support_rates=rates,
+        support_age=age,
         contested=_contested(history, facts),
     )
 
@@ -187,10 +198,6 @@ def _segment_argmax(values: Floats, later: Rows, offsets: Rows) -> Rows:
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     order = np.lexsort((later, values, owner))
     return order[offsets[1:] - 1]
-
-
-def _finite(beta: float) -> float:
-    return float(beta) if np.isfinite(beta) else 1e300
 
 
 def _sources(table: FactTable, rows: Sequence[int]) -> tuple[Source, ...]:

@@ -16,6 +16,7 @@ __all__ = [
     "FactOut",
     "FactTypeList",
     "FactTypeOut",
+    "FactTypeShown",
     "JobList",
     "JobOut",
     "LoadOut",
@@ -80,6 +81,8 @@ class FactOut(BaseModel):
     age_days: float | None
     beta_per_day: float | None
     beta_from: Literal["fitted", "declared", "prior", "none"]
+    decay: str | None = Field(description="the declared family of decay, null for the exponential one")
+    type_version: int = Field(description="version of the fact type that was used; 0 for the defaults")
     validity: Interval
 
 
@@ -240,10 +243,9 @@ class AnswerOut(BaseModel):
     provenance: str
 
 
-class FactTypeOut(BaseModel):
-    """How facts of one type go stale; rates are per day."""
+class RatesOut(BaseModel):
+    """How facts go stale; rates are per day."""
 
-    name: str
     kind: Literal["numeric", "categorical", "event", "static"]
     cardinality: Literal["one", "many"]
     beta: float
@@ -259,9 +261,58 @@ class FactTypeOut(BaseModel):
     quality: float | None
     q_noise: float
     tolerance: float | None
+    decay: str | None = Field(description="the declared family of decay, null for the exponential one")
     declared: bool
+    data_hash: str = Field(description="of the rows and options of the fit behind it")
     warnings: list[str]
-    version: int
+    version: int = Field(description="0 before the first fit or declaration")
+
+
+class FactTypeOut(RatesOut):
+    """How facts of one type go stale; rates are per day."""
+
+    name: str
+
+
+class FactTypeVersion(RatesOut):
+    """A fact type as it was recorded by one fit or declaration."""
+
+    recorded_at: str
+
+
+class PointOut(BaseModel):
+    """What the history shows at an age, with its 95 % interval and how much is behind it."""
+
+    age: float
+    seen: float | None
+    low: float | None
+    high: float | None
+    count: int
+
+
+class LineOut(BaseModel):
+    """The fitted curve at an age, with the interval that comes from that of the rate."""
+
+    age: float
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class CurveOut(BaseModel):
+    """The history of a fact type by age (autocorrelation or survival), and the fitted curve."""
+
+    what: str
+    unit: str
+    points: list[PointOut]
+    line: list[LineOut]
+
+
+class FactTypeShown(FactTypeOut):
+    """A fact type with every version of it, oldest first."""
+
+    versions: list[FactTypeVersion]
+    curve: CurveOut | None = Field(None, description="only where it was asked for; null if nothing is fitted")
 
 
 class FactTypeList(BaseModel):

@@ -16,7 +16,16 @@ from rich.text import Text
 
 from chronofy_kg.cli.output import on_one_line, plain
 
-__all__ = ["number", "render_account", "render_answer", "render_rows", "render_rules", "render_types"]
+__all__ = [
+    "number",
+    "render_account",
+    "render_answer",
+    "render_calibration",
+    "render_explained",
+    "render_rows",
+    "render_rules",
+    "render_types",
+]
 
 Map = Mapping[str, Any]
 _STYLES = {"supported": "green", "boundary": "yellow", "reacquire": "red", "insufficient_evidence": "red"}
@@ -248,6 +257,54 @@ def render_types(console: Console, rows: Sequence[Map]) -> None:
     for row in rows:
         for warning in row["warnings"]:
             _line(console, f"{row['name']}: {warning}", "yellow")
+
+
+def render_explained(console: Console, row: Map, curve: Map | None) -> None:
+    """Print a fact type with its versions, and what its history shows beside the fitted curve."""
+    render_types(console, [row])
+    _line(console, f"rate: {row['beta_from']}, {row['method'] or 'nothing fitted'}")
+    if row["versions"]:
+        table = _table("version", "recorded", "beta/day", "interval", "from", "n")
+        for one in row["versions"]:
+            span = interval({"low": one["beta_low"], "high": one["beta_high"]}).replace("-]", "inf]")
+            cells = (
+                one["version"],
+                one["recorded_at"],
+                number(one["beta"]),
+                span,
+                one["beta_from"],
+                one["n"],
+            )
+            table.add_row(*(_cell(cell) for cell in cells))
+        console.print(table)
+    if curve is None or not curve["points"]:
+        _line(console, "there is no history that could be compared with a curve")
+        return
+    table = _table(f"age, {curve['unit']}", f"{curve['what']} seen", "interval", "fitted", "behind it")
+    line = curve["line"]
+    for point in curve["points"]:
+        place = round(point["age"] / (line[-1]["age"] or 1.0) * (len(line) - 1))
+        shown = (number(point["age"]), number(point["seen"]), interval(point), number(line[place]["value"]))
+        table.add_row(*(_cell(cell) for cell in (*shown, point["count"])))
+    console.print(table)
+
+
+def render_calibration(console: Console, tables: Sequence[Map]) -> None:
+    """Print reliability tables: the error of each, and the bins of the first."""
+    table = _table("fact type", "claims", "calibration error")
+    for one in tables:
+        table.add_row(_cell(one["name"]), f"{one['count']:,}", number(one["error"]))
+    console.print(table)
+    bins = _table("validity", "claims", "claimed", "seen")
+    for b in tables[0]["bins"]:
+        cells = (
+            f"{b['low']:.1f}-{b['high']:.1f}",
+            f"{b['count']:,}",
+            number(b["claimed"]),
+            number(b["seen"]),
+        )
+        bins.add_row(*cells)
+    console.print(bins)
 
 
 def render_rules(console: Console, report: Map) -> None:

@@ -1,8 +1,8 @@
 """How fast facts go stale: validity at an age, decay rates learned from histories, the table of fact types.
 
-`validity`, `families` and `facttypes` are light and load at once. `fit_decay` brings scipy, and numba at the
-first fit with noise, so it loads when first used. No clock, no randomness, no storage here; ages are
-arguments.
+`validity`, `families` and `facttypes` are light and load at once. `fit_decay`, `fit_labels` and the curves
+bring scipy, and numba at the first fit with noise, so they load when first used. No clock, no randomness,
+no storage here; ages are arguments.
 """
 
 from __future__ import annotations
@@ -17,23 +17,54 @@ from chronofy_kg.decay.facttypes import (
     from_fit,
     undeclared,
 )
-from chronofy_kg.decay.families import Decay, Exponential, Linear, PowerLaw, Weibull
-from chronofy_kg.decay.result import DecayFit
-from chronofy_kg.decay.validity import half_life, log_validity, rate_from_half_life, validity
+from chronofy_kg.decay.families import (
+    Decay,
+    DelayedOnset,
+    Exponential,
+    HalfLife,
+    Linear,
+    PowerLaw,
+    Weibull,
+)
+from chronofy_kg.decay.result import DecayFit, StateRate
+from chronofy_kg.decay.validity import (
+    half_life,
+    log_validity,
+    rate_from_half_life,
+    validity,
+    validity_interval,
+)
 
 if TYPE_CHECKING:
+    from chronofy_kg.decay.curves import Curve, curve_of_labels, curve_of_series
     from chronofy_kg.decay.fit import fit_decay
+    from chronofy_kg.decay.labels import fit_labels
+
+_LATE = {
+    "Curve": "curves",
+    "curve_of_labels": "curves",
+    "curve_of_series": "curves",
+    "fit_decay": "fit",
+    "fit_labels": "labels",
+}
 
 __all__ = [
+    "Curve",
     "Decay",
     "DecayFit",
+    "DelayedOnset",
     "Exponential",
     "FactType",
+    "HalfLife",
     "Linear",
     "PowerLaw",
     "Priors",
+    "StateRate",
     "Weibull",
+    "curve_of_labels",
+    "curve_of_series",
     "fit_decay",
+    "fit_labels",
     "from_declaration",
     "from_fit",
     "half_life",
@@ -41,11 +72,13 @@ __all__ = [
     "rate_from_half_life",
     "undeclared",
     "validity",
+    "validity_interval",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load `fit_decay` when first used (PEP 562)."""
-    if name == "fit_decay":
-        return import_module("chronofy_kg.decay.fit").fit_decay
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load what brings scipy when first used (PEP 562)."""
+    home = _LATE.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"chronofy_kg.decay.{home}"), name)

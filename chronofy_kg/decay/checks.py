@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from chronofy_kg.decay.kalman import NoisyLikelihood
 from chronofy_kg.decay.likelihood import CleanLikelihood
 from chronofy_kg.decay.series import Rows, Series
 
-__all__ = ["drift_warnings", "spikes"]
+__all__ = ["Drift", "drift", "spikes"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -30,6 +30,15 @@ _SPIKE_FEW = 10.0  # a spread learned from n rows is uncertain: the limit is wid
 _TREND_RATIO = 12.0  # 95 % point under a random walk is 12-14, under mean reversion 4-9
 _SHIFT_RATIO = 20.0  # its place is chosen from the data, so it needs more
 _LEAST_SHARE = 0.1  # of the variance within subjects: in a million rows everything is significant
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """A trend or level shift: the warning, its likelihood ratio, and theta around it per unit of time."""
+
+    text: str
+    ratio: float
+    theta: float
 
 
 def spikes(rows: Rows, *, own_scale: bool) -> NDArray[np.bool_]:
@@ -63,8 +72,8 @@ def spikes(rows: Rows, *, own_scale: bool) -> NDArray[np.bool_]:
     return mask if int(mask.sum()) <= max(1, int(_SPIKE_SHARE * mask.size)) else np.zeros_like(mask)
 
 
-def drift_warnings(series: Series, w: float | None) -> list[str]:
-    """Warnings about a linear trend or a level shift that explains much of the variance within subjects.
+def drift(series: Series, w: float | None) -> Drift | None:
+    """A linear trend or a level shift that explains much of the variance within subjects.
 
     Likelihood ratio (maximum likelihood, generalised least squares) of one slope shared by all subjects, or,
     for a single subject, of one step at its best place.
@@ -72,13 +81,16 @@ def drift_warnings(series: Series, w: float | None) -> list[str]:
     Args:
         series: columns of the fit; with ties only if `w` is given.
         w: noise level of the fit (see `NoisyLikelihood`), None for none.
+
+    Returns:
+        The one with the greater ratio, None where neither stands out.
     """
     total = float(np.sum(series.values**2))
     time = _centred(np.cumsum(series.gaps), series)
     candidates = [("trend", time, _TREND_RATIO)]
     if series.starts.size == 2 and series.values.size >= _LEAST_FOR_SPIKES:
         candidates.append(("level shift", _best_step(series.values), _SHIFT_RATIO))
-    found: list[tuple[float, str]] = []
+    found: list[Drift] = []
     for name, shape, least in candidates:
         share = float(np.dot(shape, series.values)) ** 2 / max(float(np.dot(shape, shape)) * total, 1e-300)
         if share < _LEAST_SHARE:
@@ -86,14 +98,15 @@ def drift_warnings(series: Series, w: float | None) -> list[str]:
         ratio, theta = _gain(series, shape / math.sqrt(float(np.mean(shape**2))), w)
         if ratio > least:
             text = (
-                f"{name}: explains {share:.0%} of the variance within subjects (likelihood ratio {ratio:.1f})"
+                f"{name}: explains {share:.0%} of the variance within subjects (likelihood ratio "
+                f"{ratio:.1f}); around it, beta would be about {2.0 * theta / series.step:.3g}"
             )
-            found.append((ratio, f"{text}; around it, beta would be about {2.0 * theta / series.step:.3g}"))
-    return [text for _, text in sorted(found, reverse=True)[:1]]
+            found.append(Drift(text, ratio, theta / series.step))
+    return max(found, key=lambda one: one.ratio, default=None)
 
 
 def _gain(series: Series, shape: Floats, w: float | None) -> tuple[float, float]:
-    """Likelihood ratio of a regressor, each side at its own best rate; and the rate with it."""
+    """Likelihood ratio of a regressor, each side at its own best rate; and the rate per step with it."""
     size = series.values.size
     gaps = series.gaps[series.gaps > 0.0]
     grid = np.linspace(math.log(1e-3 / series.longest), math.log(30.0 / float(np.median(gaps))), 12)

@@ -12,15 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from chronofy_kg.decay.declared import decay_text, half_age, parse_decay
+from chronofy_kg.decay.families import Decay
 from chronofy_kg.decay.result import DecayFit
 from chronofy_kg.decay.validity import half_life, rate_from_half_life
 from chronofy_kg.errors import InputError
 
 __all__ = [
+    "FEW_ROWS",
     "BetaFrom",
     "Cardinality",
     "FactKind",
     "FactType",
+    "KindPrior",
     "Priors",
     "from_declaration",
     "from_fit",
@@ -31,9 +35,37 @@ FactKind: TypeAlias = Literal["numeric", "categorical", "event", "static"]
 Cardinality: TypeAlias = Literal["one", "many"]
 BetaFrom: TypeAlias = Literal["declared", "fitted", "prior", "none"]
 
-_FEW_ROWS = 20
+FEW_ROWS = 20
+"""Fewer rows than this do not stand alone: a fit of them is drawn towards a prior, and says so."""
+
+_Z = 1.959963984540054
 _NOISE_SHOWN = 2.71  # 5 % point of the likelihood ratio of a variance that cannot be below 0
 _UNBOUNDED = ("beta_high",)
+
+
+@dataclass(frozen=True, slots=True)
+class KindPrior:
+    """What one expects of a rate before its data: a normal law of log beta.
+
+    Attributes:
+        beta: its median, per day.
+        log_sd: standard deviation of log beta around it.
+        types: number of fact types it was learned from, 0 where it was declared.
+    """
+
+    beta: float
+    log_sd: float
+    types: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the rate."""
+        factor = math.exp(_Z * self.log_sd)
+        return self.beta / factor, self.beta * factor
+
+    def named(self, kind: str) -> str:
+        """What it is, in words."""
+        return f"prior of {kind} facts" + (f" learned from {self.types} types" if self.types else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +98,13 @@ class Priors:
             return rate_from_half_life(self.numeric_half_life_days)
         return rate_from_half_life(self.categorical_half_life_days) if kind == "categorical" else 0.0
 
+    def of(self, kind: FactKind) -> KindPrior:
+        """The declared prior of a kind."""
+        return KindPrior(self.beta(kind), self.log_sd)
+
     def interval(self, kind: FactKind) -> tuple[float, float]:
         """95 % interval of that rate."""
-        factor = math.exp(1.96 * self.log_sd)
-        return self.beta(kind) / factor, self.beta(kind) * factor
+        return self.of(kind).interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +128,12 @@ class FactType:
         subjects: subjects behind the fit.
         span_days: time observed, summed over subjects.
         warnings: what a reader must know.
-        version: counts up with each change of the row.
+        version: counts up with each fit or declaration; 0 where there was none.
         declared: a spec file or a user declares the type.
         tolerance: deviation at which a value is of no more use, or None.
+        data_hash: of the rows and options of the fit behind it; the same hash needs no new fit.
+        decay: a declared family of decay other than the exponential one, or None; beta is then that of the
+            exponential with its half-life, for those who only read a rate.
     """
 
     name: str
@@ -116,6 +154,8 @@ class FactType:
     version: int = 1
     declared: bool = False
     tolerance: float | None = None
+    data_hash: str = ""
+    decay: Decay | None = None
 
     def __post_init__(self) -> None:
         for name, value, allowed in (
@@ -140,12 +180,13 @@ class FactType:
 
     @property
     def half_life_days(self) -> float | None:
-        """Days in which validity halves, None where beta is 0."""
-        return half_life(self.beta)
+        """Days in which validity halves, None where it never does."""
+        return half_life(self.beta) if self.decay is None else half_age(self.decay)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: an infinite bound is None, warnings are a list, the half-life is added."""
+        """Plain values for JSON: an infinite bound is None, a family its text; the half-life is added."""
         row = {field.name: getattr(self, field.name) for field in fields(self)}
+        row["decay"] = None if self.decay is None else decay_text(self.decay)
         row["warnings"] = list(self.warnings)
         for name in _UNBOUNDED:
             row[name] = row[name] if math.isfinite(row[name]) else None
@@ -164,6 +205,8 @@ class FactType:
             if values.get(name, 0.0) is None:
                 values[name] = math.inf
         values["warnings"] = tuple(values.get("warnings") or ())
+        if values.get("decay") is not None:
+            values["decay"] = parse_decay(values["decay"])
         try:
             return cls(**values)
         except TypeError as error:
@@ -197,10 +240,11 @@ def from_declaration(
     *,
     beta: float | None = None,
     half_life_days: float | None = None,
+    decay: Decay | None = None,
     quality: float | None = None,
     tolerance: float | None = None,
     priors: Priors | None = None,
-    version: int = 1,
+    version: int | None = None,
     declared: bool = True,
 ) -> FactType:
     """Row of a declared type.
@@ -210,27 +254,32 @@ def from_declaration(
         kind: its kind.
         cardinality: default: many for categorical and event, else one.
         beta: declared rate per day.
-        half_life_days: the same as a half-life; not both.
+        half_life_days: the same as a half-life.
+        decay: another family of decay; one of the three at most.
         quality: reliability of assertions that state none.
         tolerance: see `fit_decay`.
         priors: rates assumed where none is declared.
-        version: version of the row.
+        version: version of the row; default: 1, or 0 where it is not declared.
         declared: False for a type that only turned up in data.
 
     Raises:
-        InputError: both rates are given, or a value is out of range.
+        InputError: several of beta, half-life and family are given, or a value is out of range.
 
     >>> from_declaration("hr", "numeric", half_life_days=0.125).beta_from
     'declared'
     """
-    if beta is not None and half_life_days is not None:
-        raise InputError(f"fact type {name!r}: give beta or half_life, not both")
+    if sum(one is not None for one in (beta, half_life_days, decay)) > 1:
+        raise InputError(f"fact type {name!r}: give one of beta, half_life and decay, not several")
+    if decay is not None:
+        age = half_age(decay)
+        beta = 0.0 if age is None else rate_from_half_life(age)
     if half_life_days is not None:
         beta = rate_from_half_life(half_life_days)
     low, high = (priors or Priors()).interval(kind) if beta is None else (beta, beta)
     rate = (priors or Priors()).beta(kind) if beta is None else beta
     if beta is not None:
-        method, status = "declared", "declared"
+        method = "declared" if decay is None else f"declared: {decay_text(decay)}"
+        status = "declared"
         origin: BetaFrom = "declared"
     elif kind in ("event", "static"):
         origin, method, status = "none", f"{kind}: does not decay", "unfitted"
@@ -248,31 +297,37 @@ def from_declaration(
         status=status,
         method=method,
         quality=quality,
-        version=version,
+        version=int(declared) if version is None else version,
         declared=declared,
         tolerance=tolerance,
+        decay=decay,
     )
 
 
-def from_fit(fit: DecayFit, declaration: FactType, priors: Priors | None = None) -> FactType:
+def from_fit(
+    fit: DecayFit, declaration: FactType, priors: Priors | None = None, learned: KindPrior | None = None
+) -> FactType:
     """Row of a type that was fitted.
 
     A declared rate stays; the fit then only adds what it saw. A resolved numeric fit counts with its bias
-    taken off. Below 20 rows log beta is drawn towards the prior of the kind, by the precision of each. Where
-    the fit had to fall back to a prior, it is the prior in `priors`. A change of beta counts the version up.
+    taken off. Below 20 rows log beta is drawn towards the prior of the kind, by the precision of each, and
+    `method` says that the rate is prior-informed. Where the fit had to fall back to a prior, it is that one.
+    A change of beta counts the version up.
 
     Args:
         fit: the fit, in any unit.
         declaration: the type's row so far (declared or not).
         priors: rates assumed by kind.
+        learned: prior learned from other types of the kind, see `shrink`; it comes before `priors`.
 
     >>> from chronofy_kg.decay import fit_decay
     >>> fit = fit_decay([0.0, 100.0], kind="categorical", ends=[100.0, 150.0], changed=[True, False])
     >>> row = from_fit(fit, undeclared("status", "categorical"))
     >>> row.beta_from, row.status, row.version
-    ('fitted', 'ok', 2)
+    ('fitted', 'ok', 1)
     """
-    priors = priors or Priors()
+    kind = declaration.kind
+    prior = learned or (priors or Priors()).of(kind)
     day = fit.per_day()
     seen = replace(
         declaration,
@@ -283,28 +338,35 @@ def from_fit(fit: DecayFit, declaration: FactType, priors: Priors | None = None)
         span_days=day.span,
         warnings=fit.warnings,
         version=declaration.version + 1,
+        data_hash=fit.data_hash,
     )
     if declaration.beta_from == "declared":
         note = f"the declared rate holds; a fit gives {day.beta:.4g} per day ({fit.status}, {fit.method})"
         return replace(seen, warnings=(*fit.warnings, note))
-    if declaration.kind in ("event", "static"):
+    if kind in ("event", "static"):
         return replace(seen, beta=0.0, beta_low=0.0, beta_high=0.0, beta_from="none", method=fit.method)
     if fit.origin == "prior":
-        low, high = priors.interval(declaration.kind)
-        beta = priors.beta(declaration.kind)
+        low, high = prior.interval
         # what the data do exclude still counts
-        low, high = min(max(low, day.ci_raw[0]), beta), max(min(high, max(day.ci_raw[1], beta)), beta)
-        return replace(seen, beta=beta, beta_low=low, beta_high=high, beta_from="prior", method=fit.method)
+        low, high = max(low, day.ci_raw[0]), min(high, max(day.ci_raw[1], prior.beta))
+        method = f"{fit.method} (prior-informed: {prior.named(kind)})" if prior.types else fit.method
+        return _with_rate(seen, prior.beta, (low, high), "prior", method)
     beta, method = day.beta, fit.method
-    if fit.status in ("ok", "unit_root") or declaration.kind == "categorical":
+    if fit.status in ("ok", "unit_root") or kind == "categorical":
         beta = min(max(day.beta_corrected, day.ci[0]), day.ci[1])
-    if fit.status == "ok" and fit.n < _FEW_ROWS:
-        beta, method = (
-            _shrink(beta, day.ci, priors, declaration.kind),
-            f"{method}, drawn to the prior (few rows)",
-        )
-    low, high = min(day.ci[0], beta), max(day.ci[1], beta)
-    return replace(seen, beta=beta, beta_low=low, beta_high=high, beta_from="fitted", method=method)
+    if fit.n < FEW_ROWS:
+        drawn = _shrink(beta, day, prior)
+        if drawn is not None:
+            beta, method = drawn, f"{method}, few rows, prior-informed: drawn to the {prior.named(kind)}"
+    return _with_rate(seen, beta, day.ci, "fitted", method)
+
+
+def _with_rate(
+    row: FactType, beta: float, interval: tuple[float, float], beta_from: BetaFrom, method: str
+) -> FactType:
+    """The row with a rate, and the interval made to hold it."""
+    low, high = min(interval[0], beta), max(interval[1], beta)
+    return replace(row, beta=beta, beta_low=low, beta_high=high, beta_from=beta_from, method=method)
 
 
 def _q_noise(fit: DecayFit) -> float:
@@ -312,11 +374,23 @@ def _q_noise(fit: DecayFit) -> float:
     return fit.q if shown and fit.origin != "prior" else 1.0
 
 
-def _shrink(beta: float, interval: tuple[float, float], priors: Priors, kind: FactKind) -> float:
-    """Precision-weighted mean of log beta and the prior's; the interval gives the precision of the fit."""
-    low, high = interval
-    if not (beta > 0.0 and low > 0.0 and math.isfinite(high)):
-        return beta
-    spread = max((math.log(high) - math.log(low)) / (2 * 1.96), 1e-6)
-    weight = 1.0 / (1.0 + (spread / priors.log_sd) ** 2)
-    return math.exp(weight * math.log(beta) + (1.0 - weight) * math.log(priors.beta(kind)))
+def _shrink(beta: float, day: DecayFit, prior: KindPrior) -> float | None:
+    """The rate drawn to the prior, None where the fit says nothing that a prior could add to.
+
+    A rate with an interval: the precision-weighted mean of log beta and the prior's. States that never
+    changed have no logarithm: (0 + k) / (exposure + k / beta), the mean under a gamma prior with the mean and
+    the coefficient of variation of the prior.
+    """
+    if day.kind == "categorical" and day.status == "constant" and day.span > 0.0:
+        weight = 1.0 / math.expm1(min(prior.log_sd**2, 50.0))
+        return weight / (day.span + weight / prior.beta)
+    if day.status not in ("ok", "unit_root") or day.origin != "fitted" or not beta > 0.0:
+        return None
+    low, high = day.ci
+    sides = [math.log(high / beta)] if math.isfinite(high) and high > beta else []
+    sides += [math.log(beta / low)] if 0.0 < low < beta else []
+    if not sides:
+        return None
+    spread = max(sum(sides) / len(sides) / _Z, 1e-6)
+    share = 1.0 / (1.0 + (spread / prior.log_sd) ** 2)
+    return math.exp(share * math.log(beta) + (1.0 - share) * math.log(prior.beta))

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.errors import InputError
 
-__all__ = ["Decay", "Exponential", "Linear", "PowerLaw", "Weibull"]
+__all__ = ["Decay", "DelayedOnset", "Exponential", "HalfLife", "Linear", "PowerLaw", "Weibull"]
 
 
 class Decay(ABC):
-    """A survival function on ages in days: 1 at age 0, never rising."""
+    """The share of validity left at an age in days, in [0, 1] with a maximum of 1.
+
+    All but `DelayedOnset` start with 1 and never rise.
+    """
 
     __slots__ = ()
 
@@ -48,6 +51,26 @@ class Exponential(Decay):
             return np.zeros_like(age)
         with np.errstate(over="ignore"):
             return -self.beta * age
+
+
+@dataclass(frozen=True, slots=True)
+class HalfLife(Decay):
+    """2^(-age / days): half of the validity is left after `days`.
+
+    >>> from chronofy_kg.decay.validity import validity
+    >>> float(validity(0.8, HalfLife(7.0), 14.0).round(12))
+    0.2
+    """
+
+    days: float
+
+    def __post_init__(self) -> None:
+        _require("half-life", self.days, positive=True)
+
+    def log_survival(self, age: NDArray[np.float64]) -> NDArray[np.float64]:
+        """-ln 2 * age / days."""
+        with np.errstate(over="ignore"):
+            return -math.log(2.0) * (age / self.days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +135,72 @@ class Weibull(Decay):
         """-(age / scale)^shape."""
         with np.errstate(over="ignore"):
             return -((age / self.scale) ** self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayedOnset(Decay):
+    """A life cycle: most valid some days after it was observed, then fading, as a skew-normal curve.
+
+    exp(-z^2 / 2) Phi(skew z), z = (age - location) / spread, over its maximum at ages >= 0. The shape is that
+    of "Chronocept: Instilling a Sense of Time in Machines" (which puts it on an axis of log time); here it is
+    scaled to a maximum of 1, so that V = q at its best.
+
+    Args:
+        location: where the curve sits, days; of no skew the peak, else the peak is beside it: `peak`.
+        spread: how wide it is, days, > 0.
+        skew: 0 is symmetric; above 0 it rises fast and fades slowly.
+
+    >>> from chronofy_kg.decay.validity import validity
+    >>> notice = DelayedOnset(location=2.0, spread=5.0, skew=4.0)
+    >>> round(notice.peak, 3)
+    4.085
+    >>> validity(1.0, notice, [0.0, notice.peak, 30.0]).round(3).tolist()
+    [0.058, 1.0, 0.0]
+    """
+
+    location: float
+    spread: float
+    skew: float = 0.0
+    peak: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name, value in (("location", self.location), ("skew", self.skew)):
+            if not math.isfinite(value):
+                raise InputError(f"{name} is {value}; expected a finite number")
+        _require("spread", self.spread, positive=True)
+        peak = max(self.location + self.spread * _mode(self.skew), 0.0)
+        if not math.isfinite(peak):
+            raise InputError(f"location {self.location} and spread {self.spread} put the peak out of range")
+        object.__setattr__(self, "peak", peak)
+
+    def log_survival(self, age: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of the curve over its maximum."""
+        best = float(self._log_curve(np.array([self.peak]))[0])
+        # an age at the peak to the last digits may come out above it by a rounding
+        return np.minimum(self._log_curve(age) - best, 0.0)
+
+    def _log_curve(self, age: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.special import log_ndtr  # scipy takes a moment to load, and this family is rare
+
+        with np.errstate(over="ignore"):
+            z = np.clip((age - self.location) / self.spread, -1e150, 1e150)
+            tail = log_ndtr(np.clip(self.skew * z, -1e150, 1e150)) if self.skew else 0.0
+        return np.asarray(-z * z / 2.0 + tail, dtype=np.float64)
+
+
+def _mode(skew: float) -> float:
+    """Where exp(-z^2 / 2) Phi(skew z) is greatest: z = skew phi(skew z) / Phi(skew z), by bisection."""
+    if skew < 0.0:
+        return -_mode(-skew)
+
+    def rises(z: float) -> bool:
+        u = skew * z
+        # z >= 0, so Phi is at least 1/2
+        share = math.exp(-u * u / 2.0) / math.sqrt(2.0 * math.pi) / (0.5 * math.erfc(-u / math.sqrt(2.0)))
+        return skew * share > z
+
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if rises(middle) else (low, middle)
+    return (low + high) / 2.0

@@ -1,6 +1,7 @@
 """`fit_decay`: one door to the fits of all kinds; checks the arguments and hands over to the kind.
 
-Numeric facts are in `numeric`, categorical ones in `categorical`, events in `event`.
+Numeric facts are in `numeric`, categorical ones in `spells` and `visits`, events in `event`. Pairs of (age,
+still valid) have a door of their own, `labels.fit_labels`.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, TypeAlias, get_args
 
-from chronofy_kg.decay.categorical import fit_panel, fit_spells
 from chronofy_kg.decay.event import fit_events
 from chronofy_kg.decay.numeric import NumericOptions, Scale, fit_numeric
 from chronofy_kg.decay.result import DecayFit, unit_in_days
 from chronofy_kg.decay.series import read_rows
+from chronofy_kg.decay.spells import fit_spells
 from chronofy_kg.decay.validity import rate_from_half_life
+from chronofy_kg.decay.visits import fit_visits
 from chronofy_kg.errors import FitError, InputError
 
 __all__ = ["DEFAULT_HALF_LIFE_DAYS", "Kind", "fit_decay"]
@@ -37,6 +39,9 @@ def fit_decay(
     ends: Any = None,
     changed: Any = None,
     window: Any = None,
+    *,
+    reverting: bool = False,
+    recency: bool = False,
 ) -> DecayFit:
     """Learn how fast facts of one type go stale, from their history.
 
@@ -46,7 +51,8 @@ def fit_decay(
     or inf. Not shown to revert (status unit_root): beta = sigma_W^2 / v_ref, with v_ref from `tolerance`,
     else the variance between subjects (or the fitted variance, if smaller), else the optimum if it exceeds
     its own bias, else the prior; `method` names it. Categorical: the exit rate, from spells (`ends`) or from
-    visits. Event: 0, for what happened stays true; the rate of events is in `rate`.
+    visits, with the rates of single states beside it. Event: 0, for what happened stays true; the rate of
+    events is in `rate`.
 
     Args:
         times: n instants: datetime64 (or datetimes), else numbers in `unit`; any order.
@@ -61,6 +67,9 @@ def fit_decay(
         ends: categorical: rows are spells from `times` to `ends` (missing: still open, needs `window`).
         changed: with `ends`: n booleans, did the spell end by a change; default: all that have an end.
         window: (from, to) in which events were watched, or at whose end open spells are cut.
+        reverting: categorical: a status that comes back is as good as one that stayed. beta is then the
+            spectral gap of the chain, at which the chance of the same state falls to that of any moment.
+        recency: event: "the latest of this kind" is what is asked for. beta is then the rate of new ones.
 
     Returns:
         The fit; `beta` is finite and >= 0 whatever the status.
@@ -85,14 +94,14 @@ def fit_decay(
     if prior is None and kind != "event":
         prior = rate_from_half_life(DEFAULT_HALF_LIFE_DAYS[kind]) * days
     if kind == "event":
-        return fit_events(times, subjects, unit, window)
+        return fit_events(times, subjects, unit, window, recency)
     assert prior is not None
     if len(times) == 0:
         raise FitError("no rows: nothing to learn a decay rate from")
     if kind == "categorical":
         if ends is not None:
-            return fit_spells(times, ends, changed, subjects, unit, prior, window)
-        return fit_panel(times, values, subjects, unit, prior)
+            return fit_spells(times, ends, changed, values, subjects, unit, prior, window, reverting)
+        return fit_visits(times, values, subjects, unit, prior, reverting)
     if values is None:
         raise InputError("numeric facts need values")
     options = NumericOptions(noise=noise, scale=scale, tolerance=tolerance, prior=prior, unit=unit)

@@ -6,22 +6,26 @@ what happened stays true. How a rate is estimated is `fit`, what a row of the re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chronofy_kg.decay.catalog import TypeCatalog
-from chronofy_kg.decay.facttypes import FactType, from_fit
+from chronofy_kg.decay.facttypes import FEW_ROWS, FactKind, FactType, KindPrior, from_fit
 from chronofy_kg.decay.fit import fit_decay
+from chronofy_kg.decay.numeric import NumericOptions, fit_numeric
 from chronofy_kg.decay.result import DecayFit
+from chronofy_kg.decay.series import read_rows
+from chronofy_kg.decay.shrink import learn_prior
 from chronofy_kg.facts.history import fold, group_rows
 from chronofy_kg.facts.model import ValueKind
 from chronofy_kg.facts.plan import key_codes
 from chronofy_kg.facts.table import FactTable
 
-__all__ = ["learn_types", "types_seen"]
+__all__ = ["learn_types", "series_of_type", "types_seen"]
 
 Rows = NDArray[np.int64]
 
@@ -51,6 +55,10 @@ def learn_types(
 ) -> tuple[FactType, ...]:
     """Fit the rate of each fact type that rows use.
 
+    A type whose rows are those of its last fit is not fitted again. Types with few rows borrow from the
+    others of their kind, those of the catalog that are not fitted now included, so that it does not matter
+    which are fitted together.
+
     Args:
         table: the assertions.
         rows: int64, the rows believed.
@@ -63,46 +71,95 @@ def learn_types(
     """
     wanted = [t for t in types_seen(table, rows, catalog) if names is None or t.name in names]
     types = table.pool.canonical(table.type[rows])
-    fitted = []
+    fits: list[DecayFit | None] = []
     for number, fact_type in enumerate(wanted, start=1):
         if on_type is not None:
             on_type(fact_type.name, number, len(wanted))
-        fit = _fit(table, rows[types == table.pool.find(fact_type.name)], fact_type, catalog)
-        fitted.append(fact_type if fit is None else _renew(fact_type, fit, catalog))
-    return tuple(fitted)
+        fits.append(_fit(table, rows[types == table.pool.find(fact_type.name)], fact_type, catalog))
+    alone = [_renew(t, fit, catalog, {}) for t, fit in zip(wanted, fits, strict=True)]
+    known = [*{**catalog.types, **{t.name: t for t in alone}}.values()]
+    learned = {kind: learn_prior(known, kind, catalog.priors) for kind in _BORROWING}
+    return tuple(_renew(t, fit, catalog, learned) for t, fit in zip(wanted, fits, strict=True))
 
 
-def _renew(fact_type: FactType, fit: DecayFit, catalog: TypeCatalog) -> FactType:
-    """Return the row of a fit; the same row again where nothing changed."""
+_BORROWING: tuple[FactKind, ...] = ("numeric", "categorical")
+
+
+def _renew(
+    fact_type: FactType,
+    fit: DecayFit | None,
+    catalog: TypeCatalog,
+    learned: Mapping[FactKind, KindPrior | None],
+) -> FactType:
+    """Return the row of a fit; the same row again where nothing changed or nothing was fitted."""
+    if fit is None:
+        return fact_type
     # A fit starts from what was declared or assumed, not from an earlier fit.
     start = fact_type
     if fact_type.beta_from in ("fitted", "prior"):
         low, high = catalog.priors.interval(fact_type.kind)
         beta = catalog.priors.beta(fact_type.kind)
         start = replace(fact_type, beta=beta, beta_low=low, beta_high=high, beta_from="prior")
-    renewed = from_fit(fit, start, catalog.priors)
+    renewed = from_fit(fit, start, catalog.priors, learned.get(fact_type.kind))
     return fact_type if replace(renewed, version=fact_type.version) == fact_type else renewed
 
 
 def _fit(table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog) -> DecayFit | None:
-    """Return the fit of one type, None where its kind has nothing to fit or no row is of its kind."""
+    """Return the fit of one type, None where its kind has nothing to fit or its last fit still stands."""
     if fact_type.kind == "numeric":
-        numeric = np.isin(table.kind[rows], (ValueKind.NUMBER, ValueKind.INTEGER))
-        own = rows[numeric]
-        if not len(own):
-            return None
-        times = table.valid_from[own].astype("datetime64[us]")
-        prior = catalog.priors.beta("numeric")
-        # Predicates that share a type, or units, are series of their own.
-        series = group_rows((key_codes(table.take(own)), table.pool.canonical(table.unit[own])))
-        return fit_decay(times, table.number[own], series, tolerance=fact_type.tolerance, prior=prior)
+        return _fit_numbers(table, rows, fact_type, catalog.priors.beta("numeric"))
     if fact_type.kind == "categorical":
         return _fit_spells(table, rows, catalog)
     return None
 
 
+def series_of_type(
+    table: FactTable, rows: Rows, fact_type: FactType, catalog: TypeCatalog
+) -> dict[str, Any] | None:
+    """Return what `fit_decay` and `curve_of_series` take of a type, by their names; None if nothing is there.
+
+    Args:
+        table: the assertions.
+        rows: int64, the rows of this type that are believed.
+        fact_type: the type.
+        catalog: the fact types.
+    """
+    if fact_type.kind == "numeric":
+        return _readings(table, rows)
+    return _spells(table, rows, catalog) if fact_type.kind == "categorical" else None
+
+
+def _readings(table: FactTable, rows: Rows) -> dict[str, Any] | None:
+    own = rows[np.isin(table.kind[rows], (ValueKind.NUMBER, ValueKind.INTEGER))]
+    if not len(own):
+        return None
+    # Predicates that share a type, or units, are series of their own.
+    series = group_rows((key_codes(table.take(own)), table.pool.canonical(table.unit[own])))
+    times = table.valid_from[own].astype("datetime64[us]")
+    return {"times": times, "values": table.number[own], "subjects": series}
+
+
+def _fit_numbers(table: FactTable, rows: Rows, fact_type: FactType, prior: float) -> DecayFit | None:
+    told = _readings(table, rows)
+    if told is None:
+        return None
+    readings = read_rows(told["times"], told["values"], told["subjects"], "d")
+    options = NumericOptions(noise="auto", scale="auto", tolerance=fact_type.tolerance, prior=prior, unit="d")
+    digest = options.digest(readings.digest)
+    if digest == fact_type.data_hash and fact_type.n >= FEW_ROWS and fact_type.beta_from != "prior":
+        return None
+    return replace(fit_numeric(readings, options), data_hash=digest)
+
+
 def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit | None:
-    """Fit the exit rate on the periods in which values held.
+    told = _spells(table, rows, catalog)
+    if told is None:
+        return None
+    return fit_decay(**told, kind="categorical", prior=catalog.priors.beta("categorical"))
+
+
+def _spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> dict[str, Any] | None:
+    """Return the periods in which values held.
 
     A period that has not ended counts for as long as it was seen to hold: nobody watched it after that.
     """
@@ -119,14 +176,13 @@ def _fit_spells(table: FactTable, rows: Rows, catalog: TypeCatalog) -> DecayFit 
     counts = history.start < np.minimum(end, until)
     if not counts.any():
         return None
-    return fit_decay(
-        history.start[counts].astype("datetime64[us]"),
-        subjects=table.pool.canonical(table.subject[history.winner[counts]]),
-        kind="categorical",
-        ends=np.minimum(end, until)[counts].astype("datetime64[us]"),
-        changed=changed[counts],
-        prior=catalog.priors.beta("categorical"),
-    )
+    return {
+        "times": history.start[counts].astype("datetime64[us]"),
+        "values": history.value[counts],
+        "subjects": table.pool.canonical(table.subject[history.winner[counts]]),
+        "ends": np.minimum(end, until)[counts].astype("datetime64[us]"),
+        "changed": changed[counts],
+    }
 
 
 def _continues(value: Rows, key: Rows, end: Rows, start: Rows) -> NDArray[np.bool_]:

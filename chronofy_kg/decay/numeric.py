@@ -6,26 +6,27 @@ status says so and `beta` falls back. The deviances are in `likelihood` and `kal
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from chronofy_kg.decay.checks import drift_warnings, spikes
+from chronofy_kg.decay.bias import bias_of_theta, pull_of_noise
+from chronofy_kg.decay.checks import Drift, drift, spikes
 from chronofy_kg.decay.kalman import NoisyLikelihood
 from chronofy_kg.decay.likelihood import CleanLikelihood
+from chronofy_kg.decay.poisson import NO_CHANGE_BOUND
 from chronofy_kg.decay.profile import Profile, profile
 from chronofy_kg.decay.result import DecayFit, Origin, Status
 from chronofy_kg.decay.series import Rows, Series, series_of
 
-__all__ = ["NO_CHANGE_BOUND", "NumericOptions", "bias_of_theta", "fit_numeric"]
+__all__ = ["NumericOptions", "fit_numeric"]
 
 Scale: TypeAlias = Literal["auto", "subject", "shared"]
 
-NO_CHANGE_BOUND = -math.log(0.025)
-"""Upper 97.5 % bound on the rate of changes times the exposure, where no change was seen (3.69)."""
-
+_ESTIMATOR = 2  # counts up when the same rows would give another result
 _MANY_ROWS = 100_000
 _CONSTANT_SHARE = 0.1  # more constant subjects than this: variances of their own would leave out too much
 
@@ -39,6 +40,11 @@ class NumericOptions:
     tolerance: float | None
     prior: float
     unit: str
+
+    def digest(self, rows: str) -> str:
+        """Hash of all that the outcome depends on: rows (by their hash), options, and the estimator."""
+        text = repr((_ESTIMATOR, rows, self.noise, self.scale, self.tolerance, self.prior, self.unit))
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +72,10 @@ def fit_numeric(rows: Rows, options: NumericOptions) -> DecayFit:
     Returns:
         A fit with a status; never NaN.
     """
+    return replace(_fit(rows, options), data_hash=rows.digest)
+
+
+def _fit(rows: Rows, options: NumericOptions) -> DecayFit:
     exponent = _far_out(rows)
     if exponent:
         return _rescaled(rows, options, exponent)
@@ -88,25 +98,16 @@ def fit_numeric(rows: Rows, options: NumericOptions) -> DecayFit:
         warnings.append(f"{left_out} subject(s) that never change were left out")
     plain = _without_ties(rows, series)
     estimate = _estimate(series, plain, options, warnings)
+    found = None
     if rows.values.size <= 10 * _MANY_ROWS:
-        warnings.extend(drift_warnings(plain if plain and estimate.w is None else series, estimate.w))
-    return _conclude(rows, estimate, options, warnings)
-
-
-def bias_of_theta(theta: float, span: float, gap: float) -> float:
-    """Mean bias of the restricted estimate of theta: (3 + exp(2 theta h)) / (2 T).
-
-    Delta method from Kendall's -(1 + 3 phi) / n; theta h is capped at 1.5, beyond which the expansion fails.
-
-    Args:
-        theta: estimated rate.
-        span: T, observed time summed over subjects.
-        gap: h, mean gap between rows.
-
-    >>> round(2 * bias_of_theta(0.3125, 199.0, 1.0), 5)
-    0.02446
-    """
-    return (3.0 + math.exp(min(2.0 * theta * gap, 3.0))) / (2.0 * span)
+        found = drift(plain if plain and estimate.w is None else series, estimate.w)
+    if found is not None:
+        warnings.append(found.text)
+    pull = 0.0
+    if options.noise is not False and plain is series and math.isfinite(estimate.found.rate):
+        shown = 0.0 if estimate.ratio == 0.0 else estimate.lr_noise or 0.0
+        pull = pull_of_noise(series, estimate.found.rate, shown)
+    return _with_drift(_conclude(rows, estimate, pull, options, warnings), found)
 
 
 def _far_out(rows: Rows) -> int:
@@ -122,7 +123,7 @@ def _rescaled(rows: Rows, options: NumericOptions, exponent: int) -> DecayFit:
     if tolerance is not None:
         with np.errstate(over="ignore", under="ignore"):
             tolerance = min(max(float(np.ldexp(tolerance, -exponent)), 1e-100), 1e100)
-    fit = fit_numeric(near, replace(options, tolerance=tolerance))
+    fit = _fit(near, replace(options, tolerance=tolerance))
 
     def back(variance: float | None) -> float | None:
         with np.errstate(over="ignore", under="ignore"):
@@ -294,7 +295,14 @@ def _without_fit(rows: Rows, options: NumericOptions, status: Status, warnings: 
     )
 
 
-def _conclude(rows: Rows, estimate: _Estimate, options: NumericOptions, warnings: list[str]) -> DecayFit:
+def _with_drift(fit: DecayFit, found: Drift | None) -> DecayFit:
+    return fit if found is None else replace(fit, lr_trend=found.ratio, beta_robust=2.0 * found.theta)
+
+
+def _conclude(
+    rows: Rows, estimate: _Estimate, pull: float, options: NumericOptions, warnings: list[str]
+) -> DecayFit:
+    """The result of an estimate; `pull` is the mean pull of the noise term on theta, per step."""
     found, step = estimate.found, estimate.step
     theta = found.rate / step
     raw, low, high = 2.0 * theta, 2.0 * found.low / step, 2.0 * found.high / step
@@ -320,6 +328,8 @@ def _conclude(rows: Rows, estimate: _Estimate, options: NumericOptions, warnings
         warnings.append("random walk not rejected: beta near 0 means 'not mean reverting', not 'stable'")
         beta, origin, method, v_ref = _not_reverting(rows, estimate, options, raw, corrected)
         corrected = corrected if origin == "fitted" else beta
+    if origin == "fitted" and status in ("ok", "unit_root"):
+        corrected += 2.0 * pull / step
     ratio = estimate.ratio if v_ref is None else estimate.noise / v_ref
     return DecayFit(
         beta=beta,

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from chronofy_kg.decay.validity import half_life as half_life_of
 from chronofy_kg.errors import InputError
 
-__all__ = ["UNIT_DAYS", "DecayFit", "Origin", "Status", "unit_in_days"]
+__all__ = ["UNIT_DAYS", "DecayFit", "Kind", "Origin", "StateRate", "Status", "unit_in_days"]
 
 Status: TypeAlias = Literal["ok", "unit_root", "unresolved_fast", "constant", "insufficient"]
+Kind: TypeAlias = Literal["numeric", "categorical", "event", "labels"]
 Origin: TypeAlias = Literal["fitted", "diffusion", "prior"]
 
 UNIT_DAYS = {
@@ -48,13 +49,41 @@ def unit_in_days(unit: str) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateRate:
+    """How fast one state of a categorical type is left; rates per unit of the fit.
+
+    Attributes:
+        state: the value, as it came.
+        changes: exits seen.
+        exposure: time seen in the state (of visits: the time that followed a visit in it).
+        rate: exit rate.
+        ci: its 95 % interval.
+    """
+
+    state: Any
+    changes: int
+    exposure: float
+    rate: float
+    ci: tuple[float, float]
+
+    def scaled(self, factor: float) -> StateRate:
+        """The same with time measured in another unit, `factor` old ones long."""
+        return replace(
+            self,
+            exposure=self.exposure / factor,
+            rate=self.rate * factor,
+            ci=(self.ci[0] * factor, self.ci[1] * factor),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecayFit:
     """Result of `fit_decay`. Rates are per `unit`, durations in `unit`.
 
     `beta` is the coefficient to use: finite and >= 0 whatever the status. For a resolved numeric fit it is
     the optimum of the restricted likelihood as it stands, 2 * theta (nearly median-unbiased);
-    `beta_corrected` is the same with the mean bias taken off (lowest squared error), which the table of fact
-    types uses.
+    `beta_corrected` is the same with the mean bias of a short series, and of a noise term that is not shown,
+    taken off (see `bias`), which the table of fact types uses.
 
     Attributes:
         beta: decay coefficient to use.
@@ -84,6 +113,18 @@ class DecayFit:
         lr_random_walk: likelihood ratio against theta -> 0 (3.84 rejects).
         lr_white_noise: likelihood ratio against theta -> infinity.
         lr_noise: likelihood ratio against no measurement noise (2.71 rejects).
+        kind: what was fitted: numeric, categorical, event, or labels.
+        lr_trend: likelihood ratio of the trend or level shift in the warnings.
+        beta_robust: coefficient around that trend or level shift; the outliers of a warning are left out of
+            `beta` already.
+        by_state: exit rates state by state, where states are known.
+        spectral_gap: rate at which a chain forgets its state ("is it true again", as far as `reverting` asked
+            for it); `spectral_gap_ci` its interval.
+        shape: Weibull shape of the durations of spells (1: no dependence on how long it has lasted);
+            `shape_ci` its interval.
+        lr_shape: likelihood ratio against shape 1 (3.84 rejects).
+        dispersion: variance over mean of the counts of events in 30 equal bins (1: no clusters).
+        data_hash: of the cleaned rows that went in, whatever their order.
     """
 
     beta: float
@@ -111,6 +152,17 @@ class DecayFit:
     lr_random_walk: float | None = None
     lr_white_noise: float | None = None
     lr_noise: float | None = None
+    lr_trend: float | None = None
+    kind: Kind = "numeric"
+    beta_robust: float | None = None
+    by_state: tuple[StateRate, ...] = ()
+    spectral_gap: float | None = None
+    spectral_gap_ci: tuple[float, float] | None = None
+    shape: float | None = None
+    shape_ci: tuple[float, float] | None = None
+    lr_shape: float | None = None
+    dispersion: float | None = None
+    data_hash: str = ""
 
     @property
     def half_life(self) -> float | None:
@@ -135,6 +187,12 @@ class DecayFit:
         def pair(interval: tuple[float, float]) -> tuple[float, float]:
             return interval[0] * factor, interval[1] * factor
 
+        def times(rate: float | None) -> float | None:
+            return None if rate is None else rate * factor
+
+        def pair_or_none(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+            return None if interval is None else pair(interval)
+
         return replace(
             self,
             unit=unit,
@@ -145,9 +203,13 @@ class DecayFit:
             beta_raw=self.beta_raw * factor,
             beta_corrected=self.beta_corrected * factor,
             ci_raw=pair(self.ci_raw),
-            sigma2_w=None if self.sigma2_w is None else self.sigma2_w * factor,
-            rate=None if self.rate is None else self.rate * factor,
-            rate_ci=None if self.rate_ci is None else pair(self.rate_ci),
+            sigma2_w=times(self.sigma2_w),
+            rate=times(self.rate),
+            rate_ci=pair_or_none(self.rate_ci),
+            beta_robust=times(self.beta_robust),
+            by_state=tuple(state.scaled(factor) for state in self.by_state),
+            spectral_gap=times(self.spectral_gap),
+            spectral_gap_ci=pair_or_none(self.spectral_gap_ci),
         )
 
     def __post_init__(self) -> None:

@@ -8,16 +8,27 @@ their gaps. What was dropped or merged is said in `warnings`. No statistics here
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chronofy_kg.decay.hashing import hash_rows
 from chronofy_kg.decay.result import unit_in_days
 from chronofy_kg.errors import InputError
 
-__all__ = ["Rows", "Series", "Ticks", "read_codes", "read_rows", "read_ticks", "read_values", "series_of"]
+__all__ = [
+    "Rows",
+    "Series",
+    "Ticks",
+    "read_codes",
+    "read_names",
+    "read_rows",
+    "read_ticks",
+    "read_values",
+    "series_of",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -39,13 +50,14 @@ class Rows:
     """Clean rows, sorted by subject, time and value; no missing ones, no row twice.
 
     `gaps` (in units of time) is 0 at the first row of each subject; `starts` (length subjects + 1) delimits
-    them.
+    them. `digest` is the hash of the rows as `read_rows` found them.
     """
 
     gaps: Floats
     values: Floats
     starts: Ints
     warnings: tuple[str, ...]
+    digest: str = ""
 
     @property
     def sizes(self) -> Ints:
@@ -145,21 +157,39 @@ def read_values(values: Any, size: int) -> Floats:
 
 
 def read_codes(subjects: Any, size: int) -> Ints:
-    """Index of each row's subject, 0 for all where there are none.
+    """Index of each row's subject, 0 for all where there are none; see `read_names`."""
+    return read_names(subjects, size, "subjects")[0]
+
+
+def read_names(names: Any, size: int, what: str) -> tuple[Ints, list[Any]]:
+    """Index of each row's name and the names themselves; one name, None, where there are none.
+
+    Names are numbered in their own order, so the order of the rows does not matter.
+
+    Args:
+        names: n names of any kind that can be hashed, or None.
+        size: n.
+        what: for errors: subjects or values.
 
     Raises:
         InputError: another length than `size`.
     """
-    if subjects is None:
-        return np.zeros(size, dtype=np.int64)
-    names = np.asarray(subjects)
-    if names.shape != (size,):
-        raise InputError(f"subjects have shape {names.shape}, times {(size,)}")
+    if names is None:
+        return np.zeros(size, dtype=np.int64), [None]
+    array = np.asarray(names)
+    if array.shape != (size,):
+        raise InputError(f"{what} have shape {array.shape}, times {(size,)}")
     try:
-        return np.unique(names, return_inverse=True)[1].astype(np.int64).reshape(size)
-    except TypeError:  # names of several types do not sort: number them as they come
-        seen: dict[Any, int] = {}
-        return np.array([seen.setdefault(name, len(seen)) for name in names.tolist()], dtype=np.int64)
+        found, codes = np.unique(array, return_inverse=True)
+        return codes.astype(np.int64).reshape(size), found.tolist()
+    except TypeError:  # names of several types do not compare: by type, then as they are written
+        items = array.tolist()
+        try:
+            ranked = sorted(set(items), key=lambda name: (type(name).__name__, repr(name)))
+        except TypeError as error:
+            raise InputError(f"{what} must be names, numbers or other single values: {error}") from None
+        place = {name: i for i, name in enumerate(ranked)}
+        return np.array([place[name] for name in items], dtype=np.int64), ranked
 
 
 def read_rows(times: Any, values: Any, subjects: Any, unit: str) -> Rows:
@@ -197,8 +227,8 @@ def read_rows(times: Any, values: Any, subjects: Any, unit: str) -> Rows:
     ties = int(np.sum(rows.gaps == 0.0)) - (rows.starts.size - 1)
     if ties > 0:
         note = f"{ties} row(s) give another value for the same time: measurement noise or a contradiction"
-        rows = Rows(rows.gaps, rows.values, rows.starts, (*rows.warnings, note))
-    return rows
+        rows = replace(rows, warnings=(*rows.warnings, note))
+    return replace(rows, digest=hash_rows(numbers, clock, codes, ordered=True))
 
 
 def series_of(rows: Rows, *, own_scale: bool, step: float) -> Series:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["half_life", "log_validity", "rate_from_half_life", "validity"]
+__all__ = ["half_life", "log_validity", "rate_from_half_life", "validity", "validity_interval"]
 
 # exp(-745.13) is the last exponent that is not 0 in double precision; below it numpy would warn of underflow.
 _LOWEST_EXPONENT = -745.0
@@ -76,6 +76,39 @@ def log_validity(q: ArrayLike, beta: ArrayLike | Decay, age: ArrayLike) -> Float
     [-7300000.0, -7300010.0]
     """
     return np.asarray(np.log(_quality(q)) + _log_survival(beta, age), dtype=np.float64)
+
+
+def validity_interval(
+    q: ArrayLike, beta_low: ArrayLike, beta_high: ArrayLike, age: ArrayLike
+) -> tuple[Floats, Floats]:
+    """Interval of validity that comes from an interval of beta.
+
+    V falls with beta, so the ends are V at the upper and at the lower end: q exp(-beta_high age) to
+    q exp(-beta_low age).
+
+    Args:
+        q: quality in (0, 1].
+        beta_low: lower end per day, finite and >= 0.
+        beta_high: upper end per day, may be inf: then nothing is sure beyond age 0.
+        age: days; below 0 counts as 0.
+
+    Returns:
+        (low, high), float64 arrays of the common shape.
+
+    Raises:
+        InputError: as `validity`, or a lower end above the upper one.
+
+    >>> low, high = validity_interval(0.8, 0.0, [0.1, float("inf")], 10.0)
+    >>> low.round(6).tolist(), high.tolist()
+    ([0.294304, 0.0], [0.8, 0.8])
+    """
+    bottom, top = np.asarray(beta_low, dtype=np.float64), np.asarray(beta_high, dtype=np.float64)
+    if bool(np.any(bottom > top)):
+        raise InputError("beta_low is above beta_high")
+    # NaN stays, for `validity` to refuse
+    finite = np.where(np.isposinf(top), np.finfo(np.float64).max, top)
+    low, high, _ = np.broadcast_arrays(validity(q, finite, age), validity(q, bottom, age), top)
+    return low, high
 
 
 def half_life(beta: float) -> float | None:

@@ -100,7 +100,8 @@ class Fact:
     """One statement over one effective period, as an answer shows it.
 
     `observed_at` and `quality` are those of the assertion that gives V its maximum; `beta_from` says where
-    the rate comes from (fitted, declared, prior or none).
+    the rate comes from (fitted, declared, prior or none), `type_version` which version of the fact type was
+    used, and `decay` the declared family where it is not the exponential one.
     """
 
     id: str
@@ -126,6 +127,8 @@ class Fact:
     beta_per_day: float
     beta_from: str
     type_declared: bool
+    type_version: int = 0
+    decay: str | None = None
     validity: Validity
 
 

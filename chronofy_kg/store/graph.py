@@ -6,7 +6,6 @@ It only opens and closes, and names what can be done; the work is in the modules
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,11 +23,15 @@ from chronofy_kg.store.materialise import Many
 from chronofy_kg.store.migrate import migrate
 from chronofy_kg.store.query import DEFAULT_ROWS, DEFAULT_TIMEOUT_S, CypherResult, named_text, run_read_only
 from chronofy_kg.store.requests import RequestLog
-from chronofy_kg.store.writing import Batch, Written, refold
+from chronofy_kg.store.writing import Batch, Beside, Written, refold, write_beside
 
 __all__ = ["GraphStore"]
 
 _NAMED_ROWS = 100_000
+
+
+def _recorded(tenant: str, types: Sequence[Mapping[str, Any]]) -> Beside:
+    return lambda tx, at: catalog.put_fact_types(tx, tenant, types, at)
 
 
 class GraphStore:
@@ -146,8 +149,15 @@ class GraphStore:
     # What is kept beside the facts
 
     def write_fact_types(self, tenant: str, types: Sequence[Mapping[str, Any]]) -> None:
-        """Write fact types: maps with a `name` and scalars or lists; None removes a property."""
+        """Write fact types: maps with a `name` and scalars or lists; None removes a property.
+
+        They get no version: for those that turned up without a declaration.
+        """
         catalog.write_fact_types(self._connection, tenant, types)
+
+    def record_fact_types(self, tenant: str, types: Sequence[Mapping[str, Any]], now_us: int) -> Position:
+        """Write fact types as their next versions, at a sequence number of their own, and return that."""
+        return write_beside(self._connection, tenant, now_us, _recorded(tenant, types))
 
     def declare(
         self,
@@ -172,12 +182,20 @@ class GraphStore:
         Raises:
             StaleSnapshotError: the tenant is not at `expected`; nothing was written.
         """
-        beside = partial(catalog.put_fact_types, tenant=tenant, types=types)
+        beside = _recorded(tenant, types)
         return refold(self._connection, tenant, known, before, after, expected, now_us, beside)
 
     def read_fact_types(self, tenant: str) -> list[dict[str, Any]]:
         """Return the fact types that were written, by name."""
         return catalog.read_fact_types(self._connection, tenant)
+
+    def read_fact_type_versions(self, tenant: str) -> list[dict[str, Any]]:
+        """Return every version of every fact type, by name and version, each with its `recorded_at_us`."""
+        return catalog.read_fact_type_versions(self._connection, tenant)
+
+    def recorded_fact_types(self, tenant: str, recorded_at_us: int) -> bool:
+        """Return whether fact types were recorded at just this instant."""
+        return catalog.recorded_fact_types(self._connection, tenant, recorded_at_us)
 
     def write_spec(self, tenant: str, name: str, text: str, now_us: int, author: str | None = None) -> int:
         """Store a spec file and return its version; the newest text again is no new version."""

@@ -83,7 +83,7 @@ class SavedSnapshot:
                     left.unlink()
 
 
-def advance(table: FactTable, at: Position, changes: Changes) -> FactTable | None:
+def advance(table: FactTable, at: Position, changes: Changes, *, beside: bool = False) -> FactTable | None:
     """Return a saved table brought up to date, None if the store never was at its position.
 
     Args:
@@ -92,10 +92,11 @@ def advance(table: FactTable, at: Position, changes: Changes) -> FactTable | Non
         changes: what the store tells since *before* the last change of the saved table. That change must be
             among them, recorded at the same microsecond: a store that went back to a backup and moved on has
             the same numbers for other changes.
+        beside: that change is known to be there though no assertion tells of it: it was one of fact types.
     """
     added = changes.added
     met = np.concatenate([added.recorded_at, added.retired_at, changes.retired_at])
-    if at.recorded_at not in met:
+    if not beside and at.recorded_at not in met:
         return None
     known = added.recorded_at <= at.recorded_at
     ended = known & (added.retired_at != OPEN_US)

@@ -76,6 +76,11 @@ class Snapshot:
         """Number of the last change that is in the table."""
         return self._at.sequence
 
+    @property
+    def position(self) -> Position:
+        """Where the tenant stood after the last change that is in the table."""
+        return self._at
+
     def close(self) -> None:
         """Save the table where it has changed enough since it was read or saved; the store is not asked."""
         with self._lock:
@@ -97,7 +102,8 @@ class Snapshot:
         if at == now:
             return table, at
         changes = self._store.changes(self._tenant, at.sequence - 1, table.pool)
-        level = advance(table, at, changes)
+        beside = self._store.recorded_fact_types(self._tenant, at.recorded_at)
+        level = advance(table, at, changes, beside=beside)
         if level is None:
             return None
         reached = Position(changes.sequence, changes.recorded_at, len(level), now.identity)

@@ -30,7 +30,10 @@ from chronofy_kg.store.rows import (
     object_columns,
 )
 
-__all__ = ["Batch", "Written", "refold"]
+__all__ = ["Batch", "Beside", "Written", "refold", "write_beside"]
+
+#: Writes in a transaction, given the instant at which that is recorded.
+Beside = Callable[[ManagedTransaction, int], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class Batch:
         connection: Connection,
         expected: int,
         now_us: int,
-        beside: Callable[[ManagedTransaction], object] | None = None,
+        beside: Beside | None = None,
     ) -> Written:
         """Write it in one transaction.
 
@@ -112,7 +115,7 @@ class Batch:
             connection: the open store.
             expected: the sequence number of the known table.
             now_us: the time of the caller's clock.
-            beside: what else the transaction writes.
+            beside: what else the transaction writes, at the instant that it gets.
 
         Raises:
             StaleSnapshotError: the tenant is not at `expected` any more; nothing was written.
@@ -121,7 +124,7 @@ class Batch:
         def work(tx: ManagedTransaction) -> Position:
             taken = self._run(tx, expected, now_us)
             if beside is not None:
-                beside(tx)
+                beside(tx, taken.recorded_at)
             return taken
 
         at = connection.write(work)
@@ -257,7 +260,7 @@ def refold(
     after: Many,
     expected: int,
     now_us: int,
-    beside: Callable[[ManagedTransaction], object],
+    beside: Beside,
 ) -> Written:
     """Bring the facts up to date with other cardinalities, in one transaction.
 
@@ -268,7 +271,7 @@ def refold(
         before, after: whether each row of a table belongs to a fact type of cardinality `many`.
         expected: the sequence number of `known`.
         now_us: the time of the caller's clock.
-        beside: what else the transaction writes: the declaration of the cardinalities.
+        beside: what else the transaction writes, at the instant that it gets: the declaration.
 
     Raises:
         StaleSnapshotError: the tenant is not at `expected` any more; nothing was written.
@@ -276,3 +279,22 @@ def refold(
     nothing = plan_retract(known, np.empty(0, dtype=np.int64))
     batch = Batch(tenant, known, nothing, after, redifference(known, before, after))
     return batch.commit(connection, expected, now_us, beside)
+
+
+def write_beside(connection: Connection, tenant: str, now_us: int, beside: Beside) -> Position:
+    """Take the tenant's next sequence number, and write what belongs to it but is no assertion.
+
+    Args:
+        connection: the open store.
+        tenant: whose number it is.
+        now_us: the time of the caller's clock.
+        beside: what the transaction writes, at the instant that it gets.
+    """
+    fresh = uuid.uuid4().hex
+
+    def work(tx: ManagedTransaction) -> Position:
+        taken = run(tx, "sequence_take", tenant=tenant, count=0, now_us=now_us, fresh=fresh)[0]
+        beside(tx, taken["recorded_at_us"])
+        return Position(taken["sequence"], taken["recorded_at_us"], taken["first_row"], taken["identity"])
+
+    return connection.write(work)

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from chronofy_kg.api.replies import (
     CypherOut,
     FactTypeList,
-    FactTypeOut,
+    FactTypeShown,
     Ready,
     SpecDryRunOut,
     SpecList,
@@ -41,7 +41,7 @@ def test_fact_types(client: TestClient, load: Check, assert_documented: Check, a
     assert names == sorted(names)
     assert {"http://example.org/p#q?x", "cat_takes"} <= set(names)
     shown = client.get("/v1/fact-types/http://example.org/p%23q%3Fx").json()
-    assert_documented(shown, FactTypeOut)
+    assert_documented(shown, FactTypeShown)
     assert (shown["name"], shown["kind"], shown["half_life_days"]) == (
         "http://example.org/p#q?x",
         "numeric",
@@ -50,6 +50,34 @@ def test_fact_types(client: TestClient, load: Check, assert_documented: Check, a
     taken = client.get("/v1/fact-types/cat_takes").json()
     assert (taken["kind"], taken["cardinality"], taken["half_life_days"]) == ("categorical", "many", 365.0)
     assert_problem(client.get("/v1/fact-types/nope"), 404, "not-found")
+
+
+def test_a_fact_type_with_its_versions_curve_and_picture(
+    client: TestClient, kb: Any, load: Check, assert_documented: Check, assert_problem: Check
+) -> None:
+    load(*(
+        {"subject": f"catv:{n % 3}", "predicate": "cat_state", "value": f"v{n // 12 % 2}",
+         "observed_at": f"2024-05-{1 + n // 3:02d}T00:00:00Z"}
+        for n in range(60)
+    ))  # fmt: skip
+    assert client.get("/v1/fact-types/cat_state").json()["versions"] == []
+    kb.fit(["cat_state"])
+    shown = client.get("/v1/fact-types/cat_state", params={"curve": "true"}).json()
+    assert_documented(shown, FactTypeShown)
+    (version,) = shown["versions"]
+    assert (version["version"], version["beta"], version["beta_from"]) == (1, shown["beta"], "fitted")
+    assert version["recorded_at"].endswith("Z")
+    assert shown["curve"]["what"] == "survival"
+    assert shown["curve"]["line"][0] == {"age": 0.0, "value": 1.0, "low": 1.0, "high": 1.0}
+    for form, media, start in (("png", "image/png", b"\x89PNG"), ("svg", "image/svg+xml", b"<?xml")):
+        picture = client.get("/v1/fact-types/cat_state", params={"plot": form})
+        assert (picture.status_code, picture.headers["content-type"]) == (200, media)
+        assert picture.content.startswith(start)
+    assert_problem(client.get("/v1/fact-types/cat_state", params={"plot": "pdf"}), 422, "invalid-parameter")
+    load({"subject": "catv:9", "predicate": "cat_event", "value": 1, "observed_at": "2024-05-17"})
+    client.put("/v1/specs/cat_events", json={"text": "facttype cat_event: event\n"})
+    assert client.get("/v1/fact-types/cat_event", params={"curve": "true"}).json()["curve"] is None
+    assert_problem(client.get("/v1/fact-types/cat_event", params={"plot": "svg"}), 422, "invalid-input")
 
 
 def test_specs(client: TestClient, load: Check, assert_documented: Check, assert_problem: Check) -> None:

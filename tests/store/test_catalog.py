@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chronofy_kg.store import GraphStore
+from chronofy_kg.store.migrate import known_migrations, statements_of
 
 pytestmark = [pytest.mark.engine, pytest.mark.newest]
 
@@ -21,6 +22,52 @@ def test_fact_types_come_back_as_written(store: GraphStore, tenant: str) -> None
     assert store.read_fact_types(tenant) == sorted(rows, key=lambda row: row["name"])
     store.write_fact_types(tenant, [{"name": "b", "beta": None, "beta_high": 2.5}])
     assert store.read_fact_types(tenant)[1] == rows[0] | {"beta": None, "beta_high": 2.5}
+
+
+def test_each_record_of_a_fact_type_is_a_version(store: GraphStore, tenant: str) -> None:
+    store.write_fact_types(tenant, [{"name": "a", "beta": 1.0, "version": 0}])
+    assert store.read_fact_type_versions(tenant) == []
+    first = store.record_fact_types(tenant, [{"name": "a", "beta": 2.0, "version": 7}, {"name": "b"}], 10)
+    second = store.record_fact_types(tenant, [{"name": "a", "beta": None}], 10)
+    assert (first.sequence, first.recorded_at) == (1, 10)
+    assert (second.sequence, second.recorded_at) == (2, 11)  # recorded after, whatever the clock says
+    assert store.read_fact_type_versions(tenant) == [
+        {"name": "a", "beta": 2.0, "version": 1, "recorded_at_us": 10},
+        {"name": "a", "beta": None, "version": 2, "recorded_at_us": 11},
+        {"name": "b", "version": 1, "recorded_at_us": 10},
+    ]
+    assert store.read_fact_types(tenant) == [
+        {"name": "a", "beta": None, "version": 2}, {"name": "b", "version": 1},
+    ]  # fmt: skip
+    assert store.recorded_fact_types(tenant, 11)
+    assert not store.recorded_fact_types(tenant, 12)
+    linked = "MATCH (t:FactType {tenant: $t})-[:HAS_VERSION {tenant: $t}]->(v) RETURN t.name, v.version"
+    assert sorted(store.cypher(linked, {"t": tenant}).rows) == [["a", 1], ["a", 2], ["b", 1]]
+
+
+def test_fact_types_recorded_at_the_same_time_are_all_kept(store: GraphStore, tenant: str) -> None:
+    def record(number: int) -> int:
+        return store.record_fact_types(tenant, [{"name": "same", "beta": float(number)}], number).sequence
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(record, range(12))) == list(range(1, 13))
+    kept = store.read_fact_type_versions(tenant)
+    assert [row["version"] for row in kept] == list(range(1, 13))
+    assert {row["beta"] for row in kept} == {float(number) for number in range(12)}
+    assert [row["recorded_at_us"] for row in kept] == sorted({row["recorded_at_us"] for row in kept})
+
+
+def test_what_a_store_had_before_there_were_versions_counts_as_the_first(
+    store: GraphStore, tenant: str
+) -> None:
+    row = {"name": "a", "beta": 0.5, "beta_high": None, "version": 3}
+    store.write_fact_types(tenant, [row])
+    texts = {m.version: m for m in known_migrations()}
+    for text in statements_of(texts[2].text):
+        store._connection.run_schema(text)
+    assert store.read_fact_type_versions(tenant) == [row | {"recorded_at_us": 0}]
+    store.record_fact_types(tenant, [{"name": "a", "beta": 0.7}], 5)
+    assert [r["version"] for r in store.read_fact_type_versions(tenant)] == [3, 4]
 
 
 def test_facts_hang_on_the_type_that_is_declared(

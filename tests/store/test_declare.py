@@ -38,7 +38,9 @@ def test_one_to_many_and_back(ledger: Any, told: Any, check_graph: Any, expected
     ).rows
     assert rows == [["a", 0, OPEN_US], ["b", 10, 20], ["c", 30, OPEN_US]]
     check_graph(ledger, expected_graph(ledger.table, all_many))
-    assert ledger.store.read_fact_types(ledger.tenant) == [{"name": "is", "half_life_days": 2_000}]
+    assert ledger.store.read_fact_types(ledger.tenant) == [
+        {"name": "is", "half_life_days": 2_000, "version": 1}
+    ]
     ledger.declare(all_one, now=3_000)
     check_graph(ledger, at_first)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 
+from chronofy_kg.answer.plot import draw_curve
 from chronofy_kg.api.encode import JsonReply
 from chronofy_kg.api.inputs import Flag, Kb, NamePath
 from chronofy_kg.api.models import SpecBody
 from chronofy_kg.api.problems import documented, spec_errors_at
-from chronofy_kg.api.replies import FactTypeList, FactTypeOut, SpecDryRunOut, SpecList, SpecOut
+from chronofy_kg.api.replies import FactTypeList, FactTypeShown, SpecDryRunOut, SpecList, SpecOut
 from chronofy_kg.api.strict import StrictRoute
+from chronofy_kg.errors import InputError
 
 router = APIRouter(route_class=StrictRoute, tags=["fact types and specs"])
 
@@ -27,16 +29,34 @@ def list_fact_types(kb: Kb) -> JsonReply:
     return JsonReply({"items": kb.fact_types(), "next": None})
 
 
+_PICTURES = {"png": "image/png", "svg": "image/svg+xml"}
+
+
 @router.get(
     "/v1/fact-types/{name:path}",
     summary="Show a fact type",
-    description="The name may hold slashes, as predicates that are IRIs do.",
-    response_model=FactTypeOut,
-    responses=documented("not-found", "invalid-parameter", "store-unavailable"),
+    description="With all its versions, and with its history against the fitted curve where `curve` is true. "
+    "`plot` draws that instead (it needs the extra `plot` on the server). The name may hold slashes, as "
+    "predicates that are IRIs do.",
+    response_model=FactTypeShown,
+    responses=documented("not-found", "invalid-parameter", "invalid-input", "store-unavailable")
+    | {200: {"content": {media: {} for media in _PICTURES.values()}}},
 )
-def show_fact_type(kb: Kb, name: NamePath) -> JsonReply:
+def show_fact_type(
+    kb: Kb,
+    name: NamePath,
+    curve: Annotated[Flag, Query(description="add the points of its history and the fitted curve")] = False,
+    plot: Annotated[Literal["png", "svg"] | None, Query(description="a picture of them instead")] = None,
+) -> Response:
     """Show a fact type."""
-    return JsonReply(kb.fact_type(name))
+    if not curve and plot is None:
+        return JsonReply(kb.fact_type(name))
+    row, found = kb.explain_type(name)
+    if plot is None:
+        return JsonReply(row | {"curve": None if found is None else found.to_dict()})
+    if found is None:
+        raise InputError(f"fact type {name!r} has no history that could be drawn")
+    return Response(draw_curve(row, found, plot), media_type=_PICTURES[plot])
 
 
 @router.get(

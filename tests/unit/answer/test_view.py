@@ -10,9 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.facts import catalog_of, table_of, told, us
 
+from chronofy_kg.answer.judge import bound_of, default_judge
+from chronofy_kg.answer.reacquire import targets, valid_until
+from chronofy_kg.answer.trace import Evidence, TraceStep, cite
 from chronofy_kg.answer.view import Moment, build_view
 from chronofy_kg.decay.catalog import TypeCatalog
+from chronofy_kg.decay.declared import decay_text, parse_decay
 from chronofy_kg.decay.facttypes import FactType, from_declaration
+from chronofy_kg.decay.families import Decay, DelayedOnset, HalfLife, Linear, PowerLaw, Weibull
 from chronofy_kg.facts.model import Assertion, Contradiction, fact_id
 from chronofy_kg.facts.table import FactTable, TableBuilder
 from chronofy_kg.facts.time import DAY_US, OPEN_US
@@ -137,3 +142,86 @@ def test_very_old_facts_keep_their_order_though_v_is_zero() -> None:
     assert (view.validity == 0).all()
     assert np.isfinite(view.log_v).all()
     assert [view.fact(int(i)).subject for i in np.argsort(-view.log_v)] == ["p2", "p1", "p0"]
+
+
+def test_each_end_of_the_interval_is_the_greatest_over_the_assertions() -> None:
+    """The assertion that is best by the rates need not be the one that is best at an end."""
+    steep = FactType(
+        name="steep",
+        kind="numeric",
+        cardinality="one",
+        beta=0.01,
+        beta_low=0.005,
+        beta_high=2.0,
+        beta_from="fitted",
+    )
+    sure = from_declaration("sure", "numeric", "one", beta=0.1)
+    table = table_of(
+        told("p", "x", 1, "2026-01-01", type="steep", source="a", seen="2026-01-01"),
+        told("p", "x", 1, "2026-01-01", type="sure", source="b", seen="2026-01-01", quality=0.9),
+    )
+    view = build_view(table, TypeCatalog.of([steep, sure]), Moment(us("2026-01-06"), LATER))
+    found = view.validity_of(0)
+    assert found.value == pytest.approx(math.exp(-0.05))
+    assert found.high == pytest.approx(math.exp(-0.025))
+    assert found.low == pytest.approx(0.9 * math.exp(-0.5))  # at the steep end the other one is better
+    cited = cite(view, 0)
+    assert cited.validity == found
+    trace = [TraceStep("s", (cited,))]
+    bound = bound_of(trace)
+    assert bound is not None
+    assert (bound.value, bound.low, bound.high) == (found.value, found.low, found.high)
+    rho = default_judge(0.5).rho(trace)
+    assert (rho.value, rho.low, rho.high) == pytest.approx(
+        (found.value - 0.5, found.low - 0.5, found.high - 0.5)
+    )
+
+
+def test_valid_until_follows_whichever_assertion_is_best_by_then() -> None:
+    slow, quick = (from_declaration(n, "numeric", "one", beta=b) for n, b in (("slow", 0.01), ("quick", 0.2)))
+    table = table_of(
+        told("p", "x", 1, "2026-01-01", type="slow", source="a", quality=0.8),
+        told("p", "x", 1, "2026-01-01", type="quick", source="b"),
+    )
+    at = us("2026-01-01")
+    view = build_view(table, TypeCatalog.of([slow, quick]), Moment(at, LATER))
+    assert view.validity_of(0).value == 1.0
+    until = valid_until([TraceStep("s", (cite(view, 0),))], default_judge(0.5), at)
+    assert until == pytest.approx(at + 100 * math.log(0.8 / 0.5) * DAY_US, abs=2)
+
+
+ONSET = DelayedOnset(location=5.0, spread=3.0)
+FAMILIES = [
+    (Weibull(scale=10.0, shape=2.0), math.exp(-0.25)),
+    (Linear(0.05), 0.75),
+    (PowerLaw(1.5), 6.0**-1.5),
+    (HalfLife(5.0), 0.5),
+    (ONSET, 1.0),
+]
+
+
+@pytest.mark.parametrize(("decay", "value"), FAMILIES, ids=lambda v: type(v).__name__)
+def test_a_declared_family_decides_validity(decay: Decay, value: float) -> None:
+    row = from_declaration("x", "numeric", "one", decay=decay, quality=0.8)
+    assert FactType.from_dict(row.to_dict()) == row
+    plain = from_declaration("y", "numeric", "one", beta=0.1)
+    table = table_of(told("p", "x", 1), told("q", "y", 1))
+    view = build_view(table, TypeCatalog.of([row, plain]), Moment(us("2026-01-06"), LATER))
+    found = {f.subject: f for f in (view.fact(0), view.fact(1))}
+    assert found["p"].validity.value == pytest.approx(0.8 * value)
+    assert found["p"].validity.low == found["p"].validity.value == found["p"].validity.high
+    assert found["p"].decay == decay_text(decay)
+    assert parse_decay(decay_text(decay)) == decay
+    assert found["q"].validity.value == pytest.approx(math.exp(-0.5))
+    assert found["q"].decay is None
+    assert view.validity.max() == max(f.validity.value for f in found.values())
+
+
+def test_a_fact_of_a_delayed_onset_is_asked_for_again_only_if_that_helps() -> None:
+    late = from_declaration("x", "numeric", "one", decay=ONSET)
+    view = build_view(table_of(told("p", "x", 1)), TypeCatalog.of([late]), Moment(us("2026-01-21"), LATER))
+    step = TraceStep("s", (cite(view, 0),))
+    fresh = math.exp(-((5 / 3) ** 2) / 2)
+    assert Evidence.of([step]).fresh[0] == pytest.approx(fresh)
+    (target,) = targets([step], default_judge(0.5), 3)
+    assert not target.reachable  # a fresh observation would be worth 0.25 now

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
+
+from chronofy_kg.answer.reliability import Bin, Calibration
+from chronofy_kg.decay.curves import Curve
 from chronofy_kg.errors import QueryError
 from chronofy_kg.kb import MineReport
 
@@ -52,6 +56,55 @@ def test_show_fits_nothing(run, kb):
     assert run("fit", "--show", "--json").json == {"items": [EGFR, SEX]}
     assert run("fit", "--show", "sex", "--json").json == {"items": [SEX]}
     assert [name for name, *_ in kb.calls] == ["fact_types", "fact_type"]
+
+
+CURVE = Curve(
+    "survival", "d", np.array([10.0, 20.0]), np.array([0.9, 0.8]), np.array([0.85, 0.7]),
+    np.array([0.95, 0.9]), np.array([40, 30]), np.linspace(0, 20, 3), np.array([1.0, 0.91, 0.83]),
+    np.array([1.0, 0.88, 0.78]), np.array([1.0, 0.94, 0.88]),
+)  # fmt: skip
+SHOWN = EGFR | {"versions": [EGFR | {"recorded_at": "2026-01-02T03:04:05Z"}]}
+
+
+def test_explain_shows_versions_points_and_draws(run, kb, tmp_path):
+    kb.replies["explain_type"] = (SHOWN, CURVE)
+    ran = run("fit", "--explain", "egfr", "--plot", str(tmp_path / "e.svg"))
+    assert ran.code == 0
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert "rate: fitted, REML" in lines
+    assert "2 2026-01-02T03:04:05Z 0.0152 [0.0121, 0.0194] fitted 12345" in lines
+    assert "20 0.8 [0.7, 0.9] 0.83 30" in lines
+    assert "egfr (numeric, ok)" in (tmp_path / "e.svg").read_text()
+    assert run("fit", "--explain", "egfr", "--json").json["curve"]["points"][1]["seen"] == 0.8
+    kb.replies["explain_type"] = (SHOWN, None)
+    assert "no history" in run("fit", "--explain", "egfr").out
+    assert run("fit", "--explain", "egfr", "--plot", str(tmp_path / "f.png")).code == 1
+
+
+def test_calibrate_prints_the_reliability_table(run, kb, tmp_path):
+    table = Calibration("all", 30, 0.0333, (Bin(0.1, 0.2, 10, 0.15, 0.2), Bin(0.9, 1.0, 20, 0.95, 0.925)))
+    kb.replies["calibrate"] = (table,)
+    ran = run("fit", "--calibrate", "egfr", "--cuts", "3", "--again", "--plot", str(tmp_path / "c.png"))
+    assert ran.code == 0
+    (_, names, options) = kb.calls[0]
+    assert (names, options["cuts"], options["again"]) == ((["egfr"],), 3, True)
+    lines = [" ".join(line.split()) for line in ran.out.splitlines()]
+    assert "all 30 0.0333" in lines
+    assert "0.9-1.0 20 0.95 0.925" in lines
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    assert run("fit", "--calibrate", "--json").json["items"][0]["bins"][0]["count"] == 10
+
+
+def test_what_does_not_go_together_is_said_before_any_work(run, kb):
+    for words in (["--show", "--explain"], ["--plot", "x.png"], ["--explain"]):
+        assert run("fit", *words).code == 2
+    assert run("fit", "--calibrate", "--plot", "x.pdf").code == 1
+    assert kb.calls == []
+
+
+def test_types_whose_facts_have_not_changed_are_named(run, kb):
+    kb.replies["fit"] = [EGFR | {"changed": False}, SEX | {"changed": False}]
+    assert "facts have not changed: egfr\n" in run("fit").err
 
 
 def test_unknown_type_and_empty_store(run, kb):

@@ -79,7 +79,7 @@ class TestFits:
         row = from_fit(made_up(), undeclared("x", "numeric"))
         assert (row.beta, row.beta_low, row.beta_high) == (0.19, 0.1, 0.4)
         assert (row.beta_from, row.status, row.q_noise) == ("fitted", "ok", 0.8)
-        assert (row.n, row.subjects, row.span_days, row.version) == (500, 4, 900.0, 2)
+        assert (row.n, row.subjects, row.span_days, row.version) == (500, 4, 900.0, 1)
 
     def test_units_become_days(self) -> None:
         row = from_fit(made_up(unit="h"), undeclared("x", "numeric"))
@@ -103,7 +103,7 @@ class TestFits:
         row = from_fit(made_up(n=12, beta_corrected=0.2), undeclared("x", "numeric"))
         prior = Priors().beta("numeric")
         assert prior < row.beta < 0.2
-        assert "drawn to the prior" in row.method
+        assert "prior-informed: drawn to the prior of numeric facts" in row.method
         wide = from_fit(made_up(n=12, beta_corrected=0.2, ci=(1e-4, 400.0)), undeclared("x", "numeric"))
         assert wide.beta < row.beta
 
@@ -132,7 +132,12 @@ class TestFits:
         state = from_fit(
             fit_decay([0.0, 50.0], ["a", "a"], kind="categorical"), undeclared("x", "categorical")
         )
-        assert state.beta == pytest.approx(0.5 / 50)
+        # hardly watched: the prior holds, lowered by what was seen
+        weight = 1 / math.expm1(Priors().log_sd ** 2)
+        assert state.beta == pytest.approx(weight / (50 + weight / Priors().beta("categorical")))
+        assert "prior-informed" in state.method
+        long = fit_decay(range(100), ["a"] * 100, kind="categorical")
+        assert from_fit(long, undeclared("x", "categorical")).beta == pytest.approx(0.5 / 99)
 
     def test_events_do_not_decay(self) -> None:
         row = from_fit(fit_decay([0.0, 1.0, 2.0], kind="event"), undeclared("x", "event"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chronofy_kg.decay import DecayFit, fit_decay
-from chronofy_kg.decay.categorical import exact_rate
+from chronofy_kg.decay.poisson import exact_rate
 from chronofy_kg.errors import FitError, InputError
 
 CASES: dict[str, dict[str, Any]] = {

@@ -117,7 +117,7 @@ def test_fitting_again_on_the_same_rows_changes_nothing(catalog: TypeCatalog) ->
     first = learn(table, catalog)
     again = learn(table, TypeCatalog.of(first.values()))
     assert again == first
-    assert {t.version for t in first.values()} <= {1, 2}
+    assert {t.version for t in first.values()} <= {0, 1, 2}
     more = learn(table_of(*readings("p", "egfr", 1, count=170)), TypeCatalog.of(first.values()))
     assert more["egfr"].version == first["egfr"].version + 1
 

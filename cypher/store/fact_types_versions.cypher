@@ -1,0 +1,3 @@
+// Every version of every fact type.
+MATCH (v:FactTypeVersion {tenant: $tenant})
+RETURN properties(v) AS properties
