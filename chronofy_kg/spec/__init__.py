@@ -23,6 +23,7 @@ from chronofy_kg.spec.model import (
 from chronofy_kg.spec.monitor import Robustness, robustness
 from chronofy_kg.spec.online import Monitor
 from chronofy_kg.spec.parse import check_spec, parse_formula, parse_spec
+from chronofy_kg.spec.smooth import smooth_gradient
 from chronofy_kg.spec.specfile import SpecFile
 from chronofy_kg.spec.trace import Trace, TraceError
 
@@ -49,4 +50,5 @@ __all__ = [
     "parse_formula",
     "parse_spec",
     "robustness",
+    "smooth_gradient",
 ]
