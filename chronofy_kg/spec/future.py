@@ -77,6 +77,12 @@ def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats, whole:
     return lower, upper
 
 
+def samples_ahead(root: Node, clock: UniformClock) -> int | None:
+    """Return how many samples after its own decide a value; None: all that come."""
+    ahead = _reach(root, clock).ahead
+    return None if ahead == INFINITY else int(ahead)
+
+
 def _ahead(node: Node) -> bool:
     return isinstance(node, Temporal | Pair | Step) and node.operator in ("G", "F", "U", "X", "wnext")
 

@@ -77,8 +77,8 @@ class _SoftWalk(Walk):
         ways = []
         for reached in range(first, last):
             held = range(reached + 1, at + 1) if past else range(at, reached)
-            values = [self.value(node.right, reached), *(self.value(node.left, there) for there in held)]
-            ways.append((reached, held, np.asarray(values)))
+            way = [self.value(node.right, reached), *(self.value(node.left, there) for there in held)]
+            ways.append((reached, held, np.asarray(way)))
         chosen = self._shares(np.asarray([values.min() for _, _, values in ways]), False)
         found: list[Cause] = []
         for (reached, held, values), share in zip(ways, chosen, strict=True):
