@@ -1,6 +1,6 @@
 """Robustness against an independent evaluator written from the definitions, on random formulas and traces.
 
-`make soak` runs 10,000 of each kind (SOAK_FORMULAS); here a few hundred.
+`make soak` runs 10,000 of each kind (SOAK_FORMULAS); here a hundred.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.semantics import Definition, Future
 
 from chronofy_kg.spec import Trace, parse_formula, robustness
 
-COUNT = int(os.environ.get("SOAK_FORMULAS", "300"))
+COUNT = int(os.environ.get("SOAK_FORMULAS", "100"))
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "stl_cases.json").read_text(encoding="utf-8"))
 LONGEST = [1, 2, 3, 5, 8, 13]
 WORDS = np.array(["false", "unknown", "true"])
