@@ -314,3 +314,17 @@ def test_a_statistic_in_a_batch_and_its_inputs_stay():
             alone = robustness(formula, Trace({"x": x[row]}))
             for part in ("values", "lower", "upper", "vacuous"):
                 assert getattr(whole, part)[row].tolist() == getattr(alone, part).tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["G count[0,inf](x) < 1000", "G[0,50000] sum[0,inf](1) < 1000", "not F mean[0,inf](x) > 9"]
+)
+def test_a_statistic_of_all_the_past_may_drift_for_ever(text):
+    result = robustness(parse_formula(text), Trace({"x": [1.0, 2.0, 3.0]}))
+    assert result.lower.tolist() == [-INF] * 3
+    assert result.verdicts.tolist() == ["unknown"] * 3
+
+
+def test_what_drifts_is_followed_as_far_as_a_formula_looks():
+    result = robustness(parse_formula("G[0,5000] sum[0,inf](1) < 1000"), Trace({"x": [1.0, 2.0, 3.0]}))
+    assert (result.lower.tolist(), result.upper.tolist()) == ([-4001.0, -4002.0, -4003.0],) * 2
