@@ -1,9 +1,10 @@
 """RTAMT as a peer: an environment of its own, and a program that runs in it.
 
 RTAMT pins antlr4 4.7, so it never shares an environment with the package. `interpreter()` makes one (pinned
-in rtamt.txt) or finds it; `ask(interpreter, jobs)` runs jobs there. With `--make` it
-makes the environment; else it reads a list of jobs as JSON from stdin, each {"text", "signals", "repeat"}, and prints for each {"values"} or {"error"}, or the
-least "seconds" of CPU time where it was asked to repeat. Signals are lists, or {"normal": n, "seed": s}.
+in rtamt.txt) or finds it; `ask(interpreter, jobs)` runs jobs there. With `--make` the program makes the
+environment; else it reads a list of jobs as JSON from stdin, each {"text", "signals", "repeat"}, and prints
+for each {"values"} or {"error"}, or the least "seconds" of CPU time where it was asked to repeat. Signals are
+lists, or {"normal": n, "seed": s}.
 """
 
 from __future__ import annotations

@@ -20,9 +20,10 @@ from chronofy_kg.spec.model import (
     SignalDecl,
     SpecDecl,
 )
-from chronofy_kg.spec.monitor import Robustness, robustness
+from chronofy_kg.spec.monitor import Robustness, horizon, robustness
 from chronofy_kg.spec.online import Monitor
 from chronofy_kg.spec.parse import check_spec, parse_formula, parse_spec
+from chronofy_kg.spec.smooth import smooth_gradient
 from chronofy_kg.spec.specfile import SpecFile
 from chronofy_kg.spec.trace import Trace, TraceError
 
@@ -46,7 +47,9 @@ __all__ = [
     "check_spec",
     "explain",
     "explain_text",
+    "horizon",
     "parse_formula",
     "parse_spec",
     "robustness",
+    "smooth_gradient",
 ]

@@ -8,7 +8,7 @@ facts is the work of `answer`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,11 +36,11 @@ from chronofy_kg.spec.monitor import Run, prepare
 from chronofy_kg.spec.statistics import least_of, level_of
 from chronofy_kg.spec.trace import Floats, Trace, TraceError
 
-__all__ = ["Blame", "explain", "explain_text"]
+__all__ = ["Blame", "Cause", "Walk", "explain", "explain_text", "walk_back"]
 
 
 _State: TypeAlias = tuple[int, int]
-_Cause: TypeAlias = tuple[Node, int, float]
+Cause: TypeAlias = tuple[Node, int, float]
 _MOST_IN_TEXT = 3
 
 
@@ -76,7 +76,7 @@ def explain(formula: Formula, trace: Trace, index: int = 0, row: int | None = No
     >>> explain(parse_formula("G[0,2] x > 0"), Trace({"x": [3.0, 1.0, 4.0]}))
     [Blame(signal='x', index=1, derivative=1.0)]
     """
-    return _explained(formula, trace, index, row)[1]
+    return walk_back(formula, trace, index, row)[1]
 
 
 def explain_text(formula: Formula, trace: Trace, index: int = 0, row: int | None = None) -> str:
@@ -86,7 +86,7 @@ def explain_text(formula: Formula, trace: Trace, index: int = 0, row: int | None
     >>> explain_text(parse_formula("G[0,2] x > 2"), Trace({"x": [3.0, 1.5, 4.0]}))
     'rho = -0.5 at sample 0 because x = 1.5 at sample 1'
     """
-    value, blames = _explained(formula, trace, index, row)
+    value, blames = walk_back(formula, trace, index, row)
     start = f"rho = {value:.6g} at sample {index}"
     if not blames:
         return f"{start} because an empty window or a constant decides"
@@ -100,14 +100,21 @@ def explain_text(formula: Formula, trace: Trace, index: int = 0, row: int | None
     return f"{start} because {' and '.join(parts)}{f' and {more} more' if more else ''}"
 
 
-def _explained(formula: Formula, trace: Trace, index: int, row: int | None) -> tuple[float, list[Blame]]:
+def walk_back(
+    formula: Formula,
+    trace: Trace,
+    index: int,
+    row: int | None,
+    kind: Callable[[Clock, Run], Walk] | None = None,
+) -> tuple[float, list[Blame]]:
+    """Return the robustness at one sample, and what a kind of walk blames for it."""
     single = trace.row(row)
     if not 0 <= index < single.length:
         raise TraceError(f"index is one of 0..{single.length - 1}, not {index}")
     root, clock, grid, samples = prepare(formula, single)
     run = Run(clock, grid, keep=True)
     run.of(root)
-    walk = _Walk(clock, run)
+    walk = (kind or Walk)(clock, run)
     start = index if samples is None else int(samples[index])
     found: dict[tuple[int, str], float] = {}
     slopes: dict[_State, float] = {(id(root), start): 1.0}
@@ -123,15 +130,17 @@ def _explained(formula: Formula, trace: Trace, index: int, row: int | None) -> t
     return walk.value(root, start), blames
 
 
-class _Walk:
+class Walk:
+    """Walks from a value back to what decides it; `causes` says what decides a node at a sample."""
+
     def __init__(self, clock: Clock, run: Run) -> None:
         self.clock, self.run = clock, run
 
-    def order(self, root: Node, start: int) -> list[tuple[Node, int, list[_Cause]]]:
+    def order(self, root: Node, start: int) -> list[tuple[Node, int, list[Cause]]]:
         """Return all that can decide, with its causes, each node at a sample once and before these."""
-        done: list[tuple[Node, int, list[_Cause]]] = []
+        done: list[tuple[Node, int, list[Cause]]] = []
         seen: set[_State] = set()
-        stack: list[tuple[Node, int, list[_Cause] | None]] = [(root, start, None)]
+        stack: list[tuple[Node, int, list[Cause] | None]] = [(root, start, None)]
         while stack:
             node, at, causes = stack.pop()
             if causes is not None:
@@ -144,10 +153,12 @@ class _Walk:
         return done[::-1]
 
     def value(self, node: Node, at: int) -> float:
+        """Return the value of a node at a sample."""
         value = self.run.values[id(node)]
         return float(value) if np.ndim(value) == 0 else float(np.asarray(value)[at])
 
     def samples(self, node: Node, first: int, last: int) -> Floats:
+        """Return the values of a node at the samples [first, last)."""
         value = self.run.values[id(node)]
         return np.full(last - first, value) if np.ndim(value) == 0 else np.asarray(value)[first:last]
 
@@ -178,7 +189,7 @@ class _Walk:
                 assert isinstance(node, Boolean) or not node.children
                 return []
 
-    def _number(self, node: Arithmetic | Call | Window, at: int, slope: float) -> list[_Cause]:
+    def _number(self, node: Arithmetic | Call | Window, at: int, slope: float) -> list[Cause]:
         match node:
             case Arithmetic():
                 return self._arithmetic(node, at, slope)
@@ -187,14 +198,14 @@ class _Walk:
             case Window():
                 return [(node.value, there, slope * by) for there, by in self._statistic(node, at)]
 
-    def _window(self, node: Temporal, at: int, slope: float) -> list[_Cause]:
+    def _window(self, node: Temporal, at: int, slope: float) -> list[Cause]:
         first, last = self.clock.range(at, node.interval, node.operator in "HO")
         if first >= last:
             return []
         there = first + _extreme(self.samples(node.operand, first, last), node.operator in "GH")
         return [(node.operand, there, slope)]
 
-    def _compare(self, node: Compare, at: int, slope: float) -> list[_Cause]:
+    def _compare(self, node: Compare, at: int, slope: float) -> list[Cause]:
         left, right = node.left, node.right
         if math.isnan(self.value(left, at)) or math.isnan(self.value(right, at)):
             return []

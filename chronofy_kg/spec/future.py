@@ -43,6 +43,9 @@ __all__ = ["future_bounds"]
 Bounds: TypeAlias = tuple[Floats, Floats]
 INFINITY = math.inf
 _MOST_SAMPLES = 100_000_000
+_SETTLING = frozenset({"lowest", "highest"})
+_DRIFT_FOLLOWED = 10_000
+"""Unknown samples over which what may drift is followed, where a formula looks no further ahead."""
 _RECURSION_FOLLOWED = 16
 """Unknown samples over which a let that refers to itself is followed; after them it may be anything."""
 
@@ -64,6 +67,10 @@ def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats, whole:
     assert isinstance(clock, UniformClock)
     reach = _reach(root, clock)
     beyond = int(min(reach.ahead, reach.settled + 1))
+    if beyond < reach.ahead <= _DRIFT_FOLLOWED and any(
+        _drifts(node, clock) for node in evaluation_order(root)
+    ):
+        beyond = int(reach.ahead)
     # Only samples that look past the end can differ, and they need no more of the trace than they look back.
     n = trace.length
     open_from = 0 if whole else int(max(0, n - reach.ahead))
@@ -75,6 +82,19 @@ def future_bounds(root: Node, clock: Clock, trace: Trace, values: Floats, whole:
     for whole_end, end in zip((lower, upper), part, strict=True):
         whole_end[..., open_from:] = end[..., open_from - start : n - start]
     return lower, upper
+
+
+def _drifts(node: Node, clock: UniformClock) -> bool:
+    """Whether a node may never settle, though nothing new becomes known."""
+    if isinstance(node, Window):
+        return clock.offset(node.interval)[1] is None and node.function not in _SETTLING
+    return isinstance(node, Recursive)
+
+
+def samples_ahead(root: Node, clock: UniformClock) -> int | None:
+    """Return how many samples after its own decide a value; None: all that come."""
+    ahead = _reach(root, clock).ahead
+    return None if ahead == INFINITY else int(ahead)
 
 
 def _ahead(node: Node) -> bool:
@@ -207,6 +227,15 @@ class _Longer(_Bounds):
             raise TraceError(
                 f"the formula depends on {beyond} samples after the trace; shorten its intervals"
             )
+
+    def _statistic(self, node: Window, operands: list[Bounds]) -> Span:
+        """A statistic of all the past may drift for ever: of an endless future nothing is known."""
+        low, high = super()._statistic(node, operands)
+        if self.endless and _drifts(node, self.clock):
+            start = self.trace.length + int(_reach(node, self.clock).settled)
+            low, high = np.array(low), np.array(high)
+            low[..., start:], high[..., start:] = -INFINITY, INFINITY
+        return low, high
 
     def recursive(self, node: Recursive, operands: list[Bounds]) -> Bounds:
         """Return the bounds; after some samples of an endless future nothing is known of what it will be."""

@@ -32,13 +32,13 @@ from chronofy_kg.spec.clocks import Clock, PointClock, UniformClock, hold_grid
 from chronofy_kg.spec.core import core
 from chronofy_kg.spec.diagnostics import did_you_mean, raise_diagnostics
 from chronofy_kg.spec.formula import Formula
-from chronofy_kg.spec.future import future_bounds
+from chronofy_kg.spec.future import future_bounds, samples_ahead
 from chronofy_kg.spec.machine import Planes, run_recursion
 from chronofy_kg.spec.numbers import Amount, margin, number_value
 from chronofy_kg.spec.recursion import evaluation_order, operands_of, own_parts
-from chronofy_kg.spec.trace import Floats, Trace
+from chronofy_kg.spec.trace import Floats, Trace, TraceError
 
-__all__ = ["Robustness", "Run", "prepare", "robustness"]
+__all__ = ["Robustness", "Run", "horizon", "prepare", "robustness"]
 
 INFINITY = float("inf")
 _VERDICTS = np.array(["false", "unknown", "true"])
@@ -64,6 +64,32 @@ class Robustness:
     def verdicts(self) -> NDArray[np.str_]:
         """true where lower > 0, false where upper < 0, else unknown (so a value of exactly 0 is unknown)."""
         return _VERDICTS[1 + (self.lower > 0).astype(np.int8) - (self.upper < 0).astype(np.int8)]
+
+    @property
+    def provisional(self) -> NDArray[np.bool_]:
+        """Whether samples still to come can change the value."""
+        return np.asarray(self.lower < self.upper)
+
+
+def horizon(formula: Formula, trace: Trace) -> int | None:
+    """Return how many samples after its own decide a value; None: all that come.
+
+    Values, and labels, of that many samples at the end of a trace are provisional. Samples that hold are
+    counted on their common grid.
+
+    Raises:
+        SpecTypeError: as `robustness`.
+        TraceError: samples at any instants; there `Robustness.provisional` says which values can change.
+
+    >>> from chronofy_kg.spec import Trace, parse_formula
+    >>> trace = Trace({"x": [0.0]}, step="15m")
+    >>> [horizon(parse_formula(text), trace) for text in ("F[0,1h] G[0,30m] x > 0", "H x > 0", "G x > 0")]
+    [6, 0, None]
+    """
+    root, clock, _, _ = prepare(formula, trace)
+    if not isinstance(clock, UniformClock):
+        raise TraceError("how many samples will come in a time is not known where they come at any instants")
+    return samples_ahead(root, clock)
 
 
 def robustness(formula: Formula, trace: Trace) -> Robustness:

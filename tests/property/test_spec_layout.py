@@ -1,6 +1,6 @@
 """The formatter and the printer: what they write means the same, and formatting twice is formatting once.
 
-`make soak` takes 10,000 formulas (SOAK_FORMULAS); here a few hundred.
+`make soak` takes 10,000 formulas (SOAK_FORMULAS); here a hundred.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.formulas import random_formula, random_recursion, random_with_stati
 from chronofy_kg.spec import parse_formula, parse_spec
 from chronofy_kg.spec.layout import format_spec
 
-COUNT = int(os.environ.get("SOAK_FORMULAS", "300"))
+COUNT = int(os.environ.get("SOAK_FORMULAS", "100"))
 ROOT = Path(__file__).parents[2]
 FILES = sorted([*(ROOT / "rules").glob("*.spec"), *(ROOT / "grammar" / "examples").glob("*.spec")])
 

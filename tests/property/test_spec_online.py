@@ -18,7 +18,7 @@ from support.formulas import (
 from chronofy_kg.errors import SpecTypeError
 from chronofy_kg.spec import Monitor, Trace, TraceError, parse_formula, robustness
 
-COUNT = int(os.environ.get("SOAK_FORMULAS", "200"))
+COUNT = int(os.environ.get("SOAK_FORMULAS", "80"))
 PARTS = ("values", "lower", "upper", "vacuous", "verdicts")
 
 

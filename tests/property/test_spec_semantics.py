@@ -1,6 +1,6 @@
 """Robustness against an independent evaluator written from the definitions, on random formulas and traces.
 
-`make soak` runs 10,000 of each kind (SOAK_FORMULAS); here a few hundred.
+`make soak` runs 10,000 of each kind (SOAK_FORMULAS); here a hundred.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from support.semantics import Definition, Future
 
 from chronofy_kg.spec import Trace, parse_formula, robustness
 
-COUNT = int(os.environ.get("SOAK_FORMULAS", "300"))
+COUNT = int(os.environ.get("SOAK_FORMULAS", "100"))
 CASES = json.loads((Path(__file__).parents[1] / "cases" / "stl_cases.json").read_text(encoding="utf-8"))
 LONGEST = [1, 2, 3, 5, 8, 13]
 WORDS = np.array(["false", "unknown", "true"])
@@ -152,11 +152,19 @@ def check(tree, signals, *, exact=True):
     assert (found.vacuous == vacuous)[~near_zero | (np.array(expected) == found.values)].all(), text
 
 
+def of_all_the_past(tree):
+    """Whether a statistic may drift for ever, so that no finite future tells its bounds."""
+    return ("least" in tree and tree["interval"][1] is None) or any(
+        of_all_the_past(one) for one in tree["args"]
+    )
+
+
 def test_statistics_over_windows():
     draw = random.Random(15)
     for _ in range(COUNT):
         tree = random_with_statistics(draw, draw.randint(0, 3))
-        check(tree, random_signals(draw, draw.choice(LONGEST)))
+        exact = not (unbounded(tree) and of_all_the_past(tree))
+        check(tree, random_signals(draw, draw.choice(LONGEST)), exact=exact)
 
 
 def test_statistics_at_any_instants():

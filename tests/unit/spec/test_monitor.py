@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chronofy_kg.errors import SpecTypeError
-from chronofy_kg.spec import Trace, TraceError, parse_formula, robustness
+from chronofy_kg.spec import Trace, TraceError, horizon, parse_formula, robustness
 from chronofy_kg.spec.ast import Boolean, Compare, Logic, Name, Not, Number, Pair, Step, Temporal
 
 INF = float("inf")
@@ -268,3 +268,63 @@ def test_long_traces_take_little_time_whatever_the_bound():
         start = time.process_time()
         robustness(formula, trace)
         assert time.process_time() - start < 0.25
+
+
+@pytest.mark.parametrize(
+    ("text", "ahead"),
+    [
+        ("F[0,2] (H[0,9] x > 0 U[1,3] x > 1)", 5),
+        ("X wnext x > 0", 2),
+        ("x > mean[0,9](x)", 0),
+        ("G[0,inf] x > 0", None),
+        ("F[0,2] (let a = x > 0 and wprev a)", 2),
+    ],
+)
+def test_the_horizon(text, ahead):
+    trace = Trace({"x": [1.0] * 20})
+    assert horizon(parse_formula(text), trace) == ahead
+    provisional = robustness(parse_formula(text), trace).provisional.tolist()
+    assert not any(provisional[: 20 - (20 if ahead is None else ahead)])
+    with pytest.raises(TraceError, match="any instants"):
+        horizon(parse_formula("x > 0"), Trace({"x": [1.0]}, times=[0.0], sampling="pointwise"))
+
+
+def test_statistics_are_stable_and_say_where_they_have_no_value():
+    x = 1e9 + np.random.default_rng(0).normal(size=2_000)
+    result = robustness(parse_formula("std[0,499](x, least 100) > 0"), Trace({"x": x}))
+    assert result.values[:99].tolist() == [0.0] * 99
+    assert result.vacuous.tolist() == [True] * 99 + [False] * 1901
+    assert result.verdicts[:99].tolist() == ["unknown"] * 99
+    # The spread of numbers near 1e9, each known to 1e-7.
+    expected = [np.std(x[t - 499 : t + 1] - 1e9) for t in range(499, 2_000)]
+    assert np.abs(result.values[499:] - expected).max() < 1e-6
+
+
+def test_a_statistic_in_a_batch_and_its_inputs_stay():
+    x = np.random.default_rng(1).normal(size=(3, 40))
+    x.flags.writeable = False
+    for text in (
+        "median[0,5](x where x > 0) < 1",
+        "mean[1,4](x) > x",
+        "(let a = x > 1 or (prev a and x > -1))",
+    ):
+        formula = parse_formula(text)
+        whole = robustness(formula, Trace({"x": x}))
+        for row in range(3):
+            alone = robustness(formula, Trace({"x": x[row]}))
+            for part in ("values", "lower", "upper", "vacuous"):
+                assert getattr(whole, part)[row].tolist() == getattr(alone, part).tolist()
+
+
+@pytest.mark.parametrize(
+    "text", ["G count[0,inf](x) < 1000", "G[0,50000] sum[0,inf](1) < 1000", "not F mean[0,inf](x) > 9"]
+)
+def test_a_statistic_of_all_the_past_may_drift_for_ever(text):
+    result = robustness(parse_formula(text), Trace({"x": [1.0, 2.0, 3.0]}))
+    assert result.lower.tolist() == [-INF] * 3
+    assert result.verdicts.tolist() == ["unknown"] * 3
+
+
+def test_what_drifts_is_followed_as_far_as_a_formula_looks():
+    result = robustness(parse_formula("G[0,5000] sum[0,inf](1) < 1000"), Trace({"x": [1.0, 2.0, 3.0]}))
+    assert (result.lower.tolist(), result.upper.tolist()) == ([-4001.0, -4002.0, -4003.0],) * 2
