@@ -103,9 +103,10 @@ def fit_generator(start: Ints, end: Ints, gaps: Floats, states: int) -> Generato
         return None
     first = np.log(counts[source, target] / exposure[source])
     bounds = (math.log(1e-4 / float(exposure.sum())), math.log(50.0 / float(data.gaps.min())))
+    # not L-BFGS-B: its matrices of a few rows go to all threads of the linear algebra, which takes far longer
     found = minimize(
-        data.deviance, np.clip(first, *bounds), args=(source, target), jac=True, method="L-BFGS-B",
-        bounds=[bounds] * source.size, options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
+        data.deviance, np.clip(first, *bounds), args=(source, target), jac=True, method="SLSQP",
+        bounds=[bounds] * source.size, options={"maxiter": 200, "ftol": 1e-13},
     )  # fmt: skip
     if not math.isfinite(found.fun):
         return None

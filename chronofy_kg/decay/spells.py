@@ -19,7 +19,7 @@ from chronofy_kg.decay.durations import weibull_shape
 from chronofy_kg.decay.hashing import hash_rows
 from chronofy_kg.decay.poisson import NO_CHANGE_BOUND, exact_rate
 from chronofy_kg.decay.result import DecayFit, StateRate
-from chronofy_kg.decay.series import read_names, read_ticks
+from chronofy_kg.decay.series import as_array, read_names, read_ticks
 from chronofy_kg.decay.states import insufficient, states_warning
 from chronofy_kg.decay.tally import SpellTally, by_code
 from chronofy_kg.errors import InputError
@@ -31,6 +31,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _SHAPE_RATIO = 6.63  # 1 % point of chi-square with one degree of freedom
 _SHAPE_FAR = 1.25  # in a million spells everything is significant
 _MOST_STATES = 50
+_LEAST_SHARE = 1e-12  # of the exposure: a state that took less has no rate to speak of
 _MOST_FOR_GAP = 100  # states of a matrix whose eigenvalues are still quick
 
 
@@ -266,8 +267,8 @@ def _by_state(tally: SpellTally) -> tuple[StateRate, ...]:
 
 def _gap(tally: SpellTally) -> Gap:
     """Spectral gap of the chain that the moves between states make up."""
-    exposed = _by_state(tally)
     count, exposure = tally.total_changes, tally.total_exposure
+    exposed = [one for one in _by_state(tally) if one.exposure > _LEAST_SHARE * exposure]
     factor = len(exposed) / (len(exposed) - 1.0) if len(exposed) > 1 else 2.0
     if not count:
         return Gap(0.0, 0.0, factor * NO_CHANGE_BOUND / exposure)
@@ -285,7 +286,7 @@ def _gap(tally: SpellTally) -> Gap:
 
 
 def _flags(changed: Any, size: int) -> NDArray[np.bool_]:
-    flags = np.asarray(changed)
+    flags = as_array("changed", changed)
     if flags.shape != (size,) or not bool(np.all(np.isin(flags, (False, True)))):
         raise InputError(f"changed must be {size} booleans")
     return flags.astype(np.bool_)
