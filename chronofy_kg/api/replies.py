@@ -244,6 +244,9 @@ class FactTypeOut(BaseModel):
     declared: bool
     warnings: list[str]
     version: int
+    data_hash: str = Field(
+        description="of the rows and options of the fit behind it, empty where there was none"
+    )
 
 
 class FactTypeList(BaseModel):
