@@ -7,6 +7,7 @@ string column holds codes into the table's pool, -1 where absent. Row views are 
 from __future__ import annotations
 
 import json
+import threading
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -34,12 +35,14 @@ _TIMES = ("valid_from", "valid_to", "observed_at", "recorded_at", "retired_at")
 class StringPool:
     """Interned strings. `canonical[code]` is the code of the same string in NFC, which decides identity."""
 
-    __slots__ = ("_canonical", "_codes", "strings")
+    __slots__ = ("_canonical", "_codes", "_lock", "strings")
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self.strings: list[str] = []
         self._codes: dict[str, int] = {}
         self._canonical = array("i")
+        # Queries read the pool while a load adds to it; an array that is being read cannot grow.
+        self._lock = threading.RLock()
         for string in strings:
             self.add(string)
 
@@ -72,13 +75,20 @@ class StringPool:
         if string is None:
             return ABSENT
         code = self._codes.get(string)
-        if code is None:
-            code = self._codes[string] = len(self.strings)
+        return self._added(string) if code is None else code
+
+    def _added(self, string: str) -> int:
+        with self._lock:
+            known = self._codes.get(string)
+            if known is not None:
+                return known  # another thread was first
+            code = len(self.strings)
             self.strings.append(string)
             self._canonical.append(code)
             same = nfc(string)
             if same != string:
                 self._canonical[code] = self.add(same)
+            self._codes[string] = code
         return code
 
     def find(self, string: str | None) -> int:
@@ -91,8 +101,9 @@ class StringPool:
 
     def canonical(self, codes: Codes) -> Codes:
         """Map codes to the codes of their NFC form (int32, same shape); -1 stays -1."""
-        table = np.full(len(self._canonical) + 1, ABSENT, dtype=np.int32)
-        table[:-1] = self._canonical
+        with self._lock:
+            table = np.full(len(self._canonical) + 1, ABSENT, dtype=np.int32)
+            table[:-1] = self._canonical
         return table[codes]
 
 
