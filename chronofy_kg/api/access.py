@@ -47,6 +47,7 @@ SCOPE_OF: Mapping[tuple[str, str], Scope] = {
     ("GET", "/v1/fact-types"): "read",
     ("GET", "/v1/fact-types/{name}"): "read",
     ("GET", "/v1/specs"): "read",
+    ("GET", "/v1/specs/{name}"): "read",
     ("PUT", "/v1/specs/{name}"): "write",
     ("POST", "/v1/jobs"): "write",
     ("GET", "/v1/jobs"): "read",

@@ -93,6 +93,8 @@ _TABLE = (
     Kind("idempotency-pending", 409, "Idempotency key in use",
          "The first request with this Idempotency-Key is still worked on; try again."),
     Kind("job-ended", 409, "Job ended", "The job did not come to its end; start it again."),
+    Kind("precondition-failed", 412, "Precondition failed",
+         "Somebody else has stored another version; read it, and try again with its ETag."),
     Kind("body-too-large", 413, "Body too large",
          "Send less at once; the setting max_body_bytes is the limit."),
     Kind("uri-too-long", 414, "URI too long", "Shorten the path or the query string."),

@@ -7,6 +7,7 @@ string column holds codes into the table's pool, -1 where absent. Row views are 
 from __future__ import annotations
 
 import json
+import threading
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -34,13 +35,15 @@ _TIMES = ("valid_from", "valid_to", "observed_at", "recorded_at", "retired_at")
 class StringPool:
     """Interned strings. `canonical[code]` is the code of the same string in NFC, which decides identity."""
 
-    __slots__ = ("_all_nfc", "_canonical", "_codes", "strings")
+    __slots__ = ("_all_nfc", "_canonical", "_codes", "_lock", "strings")
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
         self.strings: list[str] = []
         self._codes: dict[str, int] = {}
         self._canonical = array("i")
         self._all_nfc = True  # then the canonical code of each string is its own
+        # Queries read the pool while a load adds to it; an array that is being read cannot grow.
+        self._lock = threading.RLock()
         for string in strings:
             self.add(string)
 
@@ -74,14 +77,21 @@ class StringPool:
         if string is None:
             return ABSENT
         code = self._codes.get(string)
-        if code is None:
-            code = self._codes[string] = len(self.strings)
+        return self._added(string) if code is None else code
+
+    def _added(self, string: str) -> int:
+        with self._lock:
+            known = self._codes.get(string)
+            if known is not None:
+                return known  # another thread was first
+            code = len(self.strings)
             self.strings.append(string)
             self._canonical.append(code)
             same = nfc(string)
             if same != string:
                 self._all_nfc = False
                 self._canonical[code] = self.add(same)
+            self._codes[string] = code
         return code
 
     def find(self, string: str | None) -> int:
@@ -99,9 +109,9 @@ class StringPool:
         """
         if self._all_nfc:
             return codes
-        known = self._canonical[:]  # a copy: another thread may be adding strings
-        table = np.full(len(known) + 1, ABSENT, dtype=np.int32)
-        table[:-1] = known
+        with self._lock:
+            table = np.full(len(self._canonical) + 1, ABSENT, dtype=np.int32)
+            table[:-1] = self._canonical
         return table[codes]
 
 

@@ -17,7 +17,7 @@ from chronofy_kg.store.connection import Connection, run
 
 __all__ = ["Claim", "RequestLog"]
 
-_PENDING = 0
+_PENDING, _FREE = 0, -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class RequestLog:
 
         def work(tx: ManagedTransaction) -> Claim:
             run(tx, "requests_prune", tenant=self._tenant, before_us=now_us - keep_us)
-            found = run(tx, "requests_read", **there)
+            found = run(tx, "requests_read", **there, now_us=now_us)
             if not found:
                 run(tx, "requests_create", **there, digest=digest, now_us=now_us)
                 return Claim("claimed")
             (row,) = found
             age = now_us - row["created_at_us"]
-            if age > (lease_us if row["status"] == _PENDING else keep_us):
+            if row["status"] == _FREE or age > (lease_us if row["status"] == _PENDING else keep_us):
                 run(tx, "requests_claim", **there, digest=digest, now_us=now_us)
                 return Claim("claimed")
             if row["digest"] != digest:

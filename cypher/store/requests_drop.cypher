@@ -1,3 +1,3 @@
-// Give the key of a request that failed free again.
+// Give the key of a request that failed free again. It is not deleted: another request may be looking at it.
 MATCH (r:Request {tenant: $tenant, key: $key})
-DELETE r
+SET r.status = -1

@@ -95,6 +95,7 @@ def requests_about(told: dict[str, str]) -> dict[tuple[str, str], dict[str, Any]
         ("GET", "/v1/fact-types"): {},
         ("GET", "/v1/fact-types/{name}"): {},
         ("GET", "/v1/specs"): {},
+        ("GET", "/v1/specs/{name}"): {},
         ("PUT", "/v1/specs/{name}"): {"json": {"text": "spec other: G validity >= 0.25"}},
         ("GET", "/v1/jobs"): {},
         ("GET", "/v1/jobs/{job_id}"): {},

@@ -226,3 +226,47 @@ def test_a_signal_ends_it_and_returns_to_the_caller(tmp_path: Path) -> None:
         finally:
             process.kill()
     assert (process.returncode, out, err) == (0, "", "")
+
+
+def _is_refused(address: tuple[str, int], seconds: float = 9.0) -> bool:
+    """Whether new connections come to be refused within some time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(address, timeout=1).close()
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.engine
+def test_the_command_ends_with_0_after_the_request_in_progress_and_logs_lines_of_json(tmp_path: Path) -> None:
+    pytest.importorskip("arcadedb_embedded")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CHRONOFY_KG_")}
+    environment["CHRONOFY_KG_EMBEDDER"] = "none"
+    command = [sys.executable, "-m", "chronofy_kg.cli", "serve", "--port", "0", "--json", "--data", "kb"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, text=True, stdout=pipe, stderr=pipe
+    ) as process:
+        try:
+            assert process.stdout is not None
+            told = "".join(iter(process.stdout.readline, "}\n")) + "}"
+            url = urlsplit(json.loads(told)["url"])
+            body = b'{"pattern": {"subject": "s"}}'
+            with socket.create_connection((url.hostname or "", url.port or 0), timeout=30) as connection:
+                head = f"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+                connection.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body[:5])
+                time.sleep(0.3)
+                process.send_signal(signal.SIGTERM)
+                assert _is_refused((url.hostname or "", url.port or 0))
+                connection.sendall(body[5:])
+                assert connection.recv(100).startswith(b"HTTP/1.1 200 OK")
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0, err
+    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    (line,) = [line for line in lines if line["message"] == "request"]
+    assert (line["method"], line["route"], line["status"]) == ("POST", "/v1/query", 200)

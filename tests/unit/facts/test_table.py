@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import math
+import threading
 import types
 import unicodedata
 
@@ -355,3 +356,31 @@ def test_an_empty_qualifier_is_an_absent_one(name):
     table = builder.build()
     assert table.ids[0].tolist() == table.ids[1].tolist()
     assert getattr(table, name).tolist() == [-1, -1]
+
+
+def test_a_pool_may_be_read_while_it_grows() -> None:
+    """An array that is being read cannot grow: a load beside queries failed, and left the pool torn."""
+    pool = StringPool(f"s{n}" for n in range(50_000))
+    codes, stop = np.arange(50_000, dtype=np.int32), threading.Event()
+    errors: list[Exception] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                assert (pool.canonical(codes) == codes).all()
+            except Exception as error:
+                errors.append(error)
+                return
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    try:
+        added = [pool.add(f"t{n}") for n in range(20_000)]
+    finally:
+        stop.set()
+        for reader in readers:
+            reader.join()
+    assert errors == []
+    assert added == list(range(50_000, 70_000))
+    assert len(pool) == 70_000
