@@ -8,7 +8,8 @@ series with a noise term (the default) and, where there is no noise in them, wit
 regression of each reading on the one before (AR(1), subjects' means removed), and `BetaEstimator` of
 `chronofy` 0.1.9, which knows labels only: a reading within one standard deviation of the one before it counts
 as "still valid" at the age of the gap. The peer pins numpy < 2: give the interpreter of an environment of its
-own, with chronofy==0.1.9. Errors are relative to the true beta; a random walk has none.
+own, with chronofy==0.1.9. Errors are relative to the true beta; a random walk has none. Each cell is told on
+stderr when it is done.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import json
 import math
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -223,6 +225,7 @@ def run(job: tuple[Cell, int, int, str | None]) -> dict[str, Any]:
         theirs = peer(draw, python)
         out["chronofy"] = None if theirs is None else errors(theirs, 2.0 * cell.theta)
     out["seconds"] = round(time.perf_counter() - start, 1)
+    print(json.dumps(out), file=sys.stderr, flush=True)
     return out
 
 

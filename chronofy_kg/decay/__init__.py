@@ -37,15 +37,25 @@ from chronofy_kg.decay.validity import (
 
 if TYPE_CHECKING:
     from chronofy_kg.decay.curves import Curve, curve_of_labels, curve_of_series
-    from chronofy_kg.decay.fit import fit_decay
+    from chronofy_kg.decay.event import fit_event_tally, tally_events
+    from chronofy_kg.decay.fit import fit_decay, prepare
     from chronofy_kg.decay.labels import fit_labels
+    from chronofy_kg.decay.spells import fit_spell_tally, tally_spells
+    from chronofy_kg.decay.tally import EventTally, SpellTally
 
 _LATE = {
     "Curve": "curves",
+    "EventTally": "tally",
+    "SpellTally": "tally",
     "curve_of_labels": "curves",
     "curve_of_series": "curves",
     "fit_decay": "fit",
+    "fit_event_tally": "event",
     "fit_labels": "labels",
+    "fit_spell_tally": "spells",
+    "prepare": "fit",
+    "tally_events": "event",
+    "tally_spells": "spells",
 }
 
 __all__ = [
@@ -53,23 +63,30 @@ __all__ = [
     "Decay",
     "DecayFit",
     "DelayedOnset",
+    "EventTally",
     "Exponential",
     "FactType",
     "HalfLife",
     "Linear",
     "PowerLaw",
     "Priors",
+    "SpellTally",
     "StateRate",
     "Weibull",
     "curve_of_labels",
     "curve_of_series",
     "fit_decay",
+    "fit_event_tally",
     "fit_labels",
+    "fit_spell_tally",
     "from_declaration",
     "from_fit",
     "half_life",
     "log_validity",
+    "prepare",
     "rate_from_half_life",
+    "tally_events",
+    "tally_spells",
     "undeclared",
     "validity",
     "validity_interval",

@@ -23,6 +23,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 _Z = 1.959963984540054
+_MOST_RATIO = 1e9  # of the longest gap to the shortest: beyond, powers of one matrix lose their digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,10 @@ def fit_generator(start: Ints, end: Ints, gaps: Floats, states: int) -> Generato
         states: number of states.
 
     Returns:
-        None where there was no change at all, or the search did not settle.
+        None where there was no change at all, gaps differ by more than 1e9, or the search did not settle.
     """
+    if not gaps.size or float(gaps.max()) > _MOST_RATIO * float(gaps.min()):
+        return None
     cells, weight = np.unique(np.stack((start, end, gaps)), axis=1, return_counts=True)
     start, end = cells[0].astype(np.int64), cells[1].astype(np.int64)
     data = _Pairs(start, end, cells[2], weight.astype(np.float64), states)
@@ -103,9 +106,10 @@ def fit_generator(start: Ints, end: Ints, gaps: Floats, states: int) -> Generato
         return None
     first = np.log(counts[source, target] / exposure[source])
     bounds = (math.log(1e-4 / float(exposure.sum())), math.log(50.0 / float(data.gaps.min())))
+    # not L-BFGS-B: its matrices of a few rows go to all threads of the linear algebra, which takes far longer
     found = minimize(
-        data.deviance, np.clip(first, *bounds), args=(source, target), jac=True, method="L-BFGS-B",
-        bounds=[bounds] * source.size, options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
+        data.deviance, np.clip(first, *bounds), args=(source, target), jac=True, method="SLSQP",
+        bounds=[bounds] * source.size, options={"maxiter": 200, "ftol": 1e-13},
     )  # fmt: skip
     if not math.isfinite(found.fun):
         return None
@@ -125,7 +129,10 @@ class _Pairs:
         """-2 log likelihood and its gradient in the logarithms of the rates."""
         matrix = _generator(logs, source, target, self.states)
         values, right, left = _eigen(matrix)
-        powers = np.exp(values[None, :] * self.gaps[:, None])
+        # an eigenvalue is at most 0 but for a rounding
+        values = np.minimum(values.real, 0.0) + 1j * values.imag
+        powers = np.exp(np.maximum(values.real, -700.0 / self.gaps[:, None]) * self.gaps[:, None])
+        powers = powers * np.exp(1j * values.imag * self.gaps[:, None])
         chance = ((right[self.start] * powers) * left[:, self.end].T).sum(axis=1).real
         chance = np.clip(chance, 1e-300, None)
         apart = values[:, None] - values[None, :]

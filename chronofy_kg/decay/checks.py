@@ -110,14 +110,11 @@ def _gain(series: Series, shape: Floats, w: float | None) -> tuple[float, float]
     size = series.values.size
     gaps = series.gaps[series.gaps > 0.0]
     grid = np.linspace(math.log(1e-3 / series.longest), math.log(30.0 / float(np.median(gaps))), 12)
-    columns = [
-        _column(replace(series, values=values, own_scale=False), w)
-        for values in (series.values, shape, series.values + shape)
-    ]
+    squares = _squares(series, np.stack((series.values, shape, series.values + shape)), w)
 
     def levels(log_theta: float) -> tuple[float, float]:
         theta = math.exp(log_theta)
-        (log_det, plain), (_, shaped), (_, both) = (squares(theta) for squares in columns)
+        log_det, (plain, shaped, both) = squares(theta)
         cross = (both - plain - shaped) / 2.0
         left = max(plain - cross * cross / max(shaped, 1e-300), 1e-12 * plain, 1e-300)
         return log_det + size * math.log(max(plain, 1e-300)), log_det + size * math.log(left)
@@ -137,21 +134,19 @@ def _gain(series: Series, shape: Floats, w: float | None) -> tuple[float, float]
     return max(best[0][0] - best[1][0], 0.0), math.exp(best[1][1])
 
 
-def _column(series: Series, w: float | None) -> Callable[[float], tuple[float, float]]:
-    """log|R| and the residual sum of squares of one column as a function of theta."""
+def _squares(
+    series: Series, columns: Floats, w: float | None
+) -> Callable[[float], tuple[float, list[float]]]:
+    """log|R| and the residual sum of squares of each column, rows of `columns`, as a function of theta."""
     if w is None:
-        clean = CleanLikelihood(series)
+        likelihood = CleanLikelihood(series)
+        return lambda theta: likelihood.squares_of(theta, columns)
+    level = np.array([w])
+    each = [NoisyLikelihood(replace(series, values=values, own_scale=False)) for values in columns]
 
-        def of_clean(theta: float) -> tuple[float, float]:
-            terms = clean.terms(theta)
-            return terms.log_det, float(terms.squares.sum())
-
-        return of_clean
-    noisy, level = NoisyLikelihood(series), np.array([w])
-
-    def of_noisy(theta: float) -> tuple[float, float]:
-        sums = noisy.sums(theta, level)
-        return float(sums[0, 0]), float(sums[2, 0])
+    def of_noisy(theta: float) -> tuple[float, list[float]]:
+        sums = [noisy.sums(theta, level) for noisy in each]
+        return float(sums[0][0, 0]), [float(found[2, 0]) for found in sums]
 
     return of_noisy
 

@@ -138,12 +138,19 @@ def curve_of_labels(fit: DecayFit, ages: Any, valid: Any, *, bins: int = _BINS) 
 
 
 def _of_numbers(fit: DecayFit, rows: Rows, bins: int) -> Curve:
-    distance, square = _pairs(rows)
-    total = fit.variance * (1.0 + fit.noise_ratio) if fit.variance is not None else math.inf
-    if not math.isfinite(total) or total <= 0.0:
+    # near 1, so that squares of the largest floats stay within range
+    peak = float(np.max(np.abs(rows.values), initial=0.0)) or 1.0
+    near = rows.values / peak
+    distance, square = _pairs(rows, near)
+    total = math.inf if fit.variance is None else fit.variance * (1.0 + fit.noise_ratio) / peak / peak
+    if not (math.isfinite(total) and total > 1e-300):
         # a random walk has no variance of its own: measured against what it was compared with, or the rows
-        within = float(np.var(rows.values)) if rows.values.size else 1.0
-        total = fit.v_ref or within or 1.0
+        against = fit.v_ref / peak / peak if fit.v_ref else 0.0
+        total = (
+            against
+            if math.isfinite(against) and against > 1e-300
+            else (float(np.var(near)) if near.size else 0.0) or 1.0
+        )
     age, mean, count = _binned(distance, square / (2.0 * total), bins)
     # squares of normal differences: the spread of a mean of n is sqrt(2 / n) of it, were they independent
     spread = _Z * mean * np.sqrt(2.0 / np.maximum(count, 1))
@@ -204,7 +211,7 @@ def _of_events(fit: DecayFit, times: Any, subjects: Any, bins: int) -> Curve:
     return _with_line(fit, "survival", points, _exponential(rate, interval))
 
 
-def _pairs(rows: Rows) -> tuple[Floats, Floats]:
+def _pairs(rows: Rows, values: Floats) -> tuple[Floats, Floats]:
     """Distance in time and squared difference of pairs of readings of one subject, 2 million at most."""
     clock, owners = np.cumsum(rows.gaps), rows.owners
     distances, squares, left = [np.zeros(0)], [np.zeros(0)], _MOST_PAIRS
@@ -213,7 +220,7 @@ def _pairs(rows: Rows) -> tuple[Floats, Floats]:
         if not mate.size:
             break
         distances.append(clock[mate + lag] - clock[mate])
-        squares.append((rows.values[mate + lag] - rows.values[mate]) ** 2)
+        squares.append((values[mate + lag] - values[mate]) ** 2)
         left -= mate.size
     return np.concatenate(distances), np.concatenate(squares)
 
@@ -246,7 +253,7 @@ def _exponential(rate: float, interval: tuple[float, float], scale: float = 1.0)
     """Function of ages: the curve, and the curves at the upper and the lower end of the rate."""
 
     def curve(ages: Floats, at: float) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             return np.asarray(scale * np.exp(-np.where(ages > 0.0, at * ages, 0.0)), dtype=np.float64)
 
     return lambda ages: (curve(ages, rate), curve(ages, interval[1]), curve(ages, interval[0]))

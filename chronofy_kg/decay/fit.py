@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from chronofy_kg.decay.event import fit_events
 from chronofy_kg.decay.numeric import NumericOptions, Scale, fit_numeric
 from chronofy_kg.decay.result import DecayFit, unit_in_days
@@ -18,7 +20,7 @@ from chronofy_kg.decay.validity import rate_from_half_life
 from chronofy_kg.decay.visits import fit_visits
 from chronofy_kg.errors import FitError, InputError
 
-__all__ = ["DEFAULT_HALF_LIFE_DAYS", "Kind", "fit_decay"]
+__all__ = ["DEFAULT_HALF_LIFE_DAYS", "Kind", "fit_decay", "prepare"]
 
 Kind: TypeAlias = Literal["numeric", "categorical", "event"]
 
@@ -106,6 +108,15 @@ def fit_decay(
         raise InputError("numeric facts need values")
     options = NumericOptions(noise=noise, scale=scale, tolerance=tolerance, prior=prior, unit=unit)
     return fit_numeric(read_rows(times, values, subjects, unit), options)
+
+
+def prepare() -> None:
+    """Load the compiled kernel, and compile it where it never was, so that the first fit does not wait.
+
+    numba takes about a second to load in each process; compiling takes another few, once for an installation.
+    Meant for a thread at the start of a server.
+    """
+    fit_decay(np.arange(6.0), [0.0, 1.0, 0.5, 0.2, 0.9, 0.4], noise=True)
 
 
 def _check(name: str, value: Any, allowed: tuple[str, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,15 +20,13 @@ from chronofy_kg.decay.hashing import hash_rows
 from chronofy_kg.decay.poisson import NO_CHANGE_BOUND
 from chronofy_kg.decay.profile import CUT_95
 from chronofy_kg.decay.result import DecayFit, Status, unit_in_days
-from chronofy_kg.decay.series import read_names
+from chronofy_kg.decay.series import FARTHEST, LEAST_GAP, as_array, read_names
 from chronofy_kg.decay.states import insufficient
 from chronofy_kg.errors import FitError, InputError
 
 __all__ = ["fit_labels", "read_labels"]
 
 Floats: TypeAlias = NDArray[np.float64]
-
-_LEAST_AGE = 1e-200  # of the mean age: below it an age has no effect, and its quotients would be lost
 
 
 def fit_labels(
@@ -64,10 +63,11 @@ def fit_labels(
     numbers, flags, names, notes, known = read_labels(ages, valid, subjects, unit)
     if not numbers.size and known == 0:
         raise FitError("no labels: nothing to learn a decay rate from")
-    span, invalid = _total(numbers), int(np.sum(~flags))
+    span, invalid = math.fsum(numbers.tolist()), int(np.sum(~flags))
     if not numbers.size:
         rate = math.log(2.0) / 365.0 * days if prior is None else prior
-        return insufficient(rate, invalid, span, 0, 0, unit, notes, "labels")
+        fit = insufficient(rate, invalid, span, 0, 0, unit, notes, "labels")
+        return replace(fit, data_hash=hash_rows(numbers, flags))
     beta, interval, status, method = _estimate(numbers, flags, span, notes)
     raw = math.inf if status == "unresolved_fast" else beta
     return DecayFit(
@@ -104,10 +104,11 @@ def read_labels(
     notes = []
     if bool(np.any(missing)):
         notes.append(f"{int(missing.sum())} label(s) without an age or an answer (NaN) were dropped")
-    bad = np.flatnonzero(~missing & ~((numbers >= 0.0) & np.isfinite(numbers)))
+    bad = np.flatnonzero(~missing & ~((numbers >= 0.0) & (numbers <= FARTHEST)))
     if bad.size:
-        raise InputError(f"age {numbers[bad[0]]} at index {int(bad[0])}; an age is a finite number >= 0")
-    fresh = ~missing & (numbers == 0.0)
+        where = f"age {numbers[bad[0]]} at index {int(bad[0])}"
+        raise InputError(f"{where}; an age is a number >= 0 and at most {FARTHEST:g}")
+    fresh = ~missing & (numbers < LEAST_GAP)
     never = int(np.sum(fresh & ~flags))
     if never:
         notes.append(f"{never} label(s) of age 0 say invalid: no rate explains that, they were left out")
@@ -116,18 +117,12 @@ def read_labels(
     return numbers[use], flags[use], count, notes, numbers.size
 
 
-def _total(ages: Floats) -> float:
-    """Sum of ages, whatever their order; the largest float where it would be beyond."""
-    peak = float(ages.max(initial=1.0))
-    return min(peak * math.fsum((ages / peak).tolist()), float(np.finfo(float).max))
-
-
 def _estimate(
     ages: Floats, valid: NDArray[np.bool_], span: float, notes: list[str]
 ) -> tuple[float, tuple[float, float], Status, str]:
     """beta, its interval, status and method; times are scaled by the mean age, so squares stay in range."""
     scale = span / ages.size
-    gone = np.maximum(ages[~valid] / scale, _LEAST_AGE)
+    gone = ages[~valid] / scale
     kept = math.fsum((ages[valid] / scale).tolist())
     if not gone.size:
         notes.append("every label says valid: the interval bounds the rate")
@@ -158,17 +153,19 @@ def _estimate(
 def _crossing(function: Callable[[float], float], start: float, way: float = 0.0) -> float:
     """Where a function of a rate changes sign: up or down (`way`) of `start`; 0: where its sign leads."""
     sign = function(start) > 0.0
-    inner, reach = math.log(start), 0.5
+    inner, step = math.log(start), 0.5
     way = way or (-1.0 if sign else 1.0)
-    while (function(math.exp(inner + way * reach)) > 0.0) == sign:
-        inner, reach = inner + way * reach, 2.0 * reach
-    ends = sorted((inner, inner + way * reach))
+    outer = inner + way * step
+    while (function(math.exp(outer)) > 0.0) == sign:
+        step *= 2.0
+        inner, outer = outer, max(min(outer + way * step, 700.0), -700.0)
+    ends = sorted((inner, outer))
     return math.exp(float(brentq(lambda u: function(math.exp(u)), *ends, xtol=1e-14, rtol=1e-13)))
 
 
 def _read_ages(ages: Any, unit: str) -> Floats:
     """Ages as float64 in the unit, NaN where missing."""
-    array = np.asarray(ages)
+    array = as_array("ages", ages)
     if array.ndim != 1:
         raise InputError(f"ages must be one-dimensional, got shape {array.shape}")
     if array.dtype == object and any(hasattr(item, "total_seconds") for item in array.tolist()):
@@ -187,7 +184,7 @@ def _read_ages(ages: Any, unit: str) -> Floats:
 
 def _read_flags(valid: Any, size: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Labels, and which are missing."""
-    array = np.asarray(valid)
+    array = as_array("valid", valid)
     if array.shape != (size,):
         raise InputError(f"valid has shape {array.shape}, ages {(size,)}")
     missing = np.array([item is None or item != item for item in array.tolist()], dtype=np.bool_)

@@ -51,6 +51,7 @@ class CleanLikelihood:
     """Restricted deviance as a function of log theta; times in steps, no two rows of a subject at one."""
 
     series: Series
+    _after: NDArray[np.int64] = field(init=False)
     _gaps: Floats = field(init=False)
     _before: Floats = field(init=False)
     _change: Floats = field(init=False)
@@ -62,6 +63,7 @@ class CleanLikelihood:
         inner = np.ones(self.series.values.size, dtype=np.bool_)
         inner[starts[:-1]] = False
         after = np.flatnonzero(inner)
+        self._after = after
         self._gaps = self.series.gaps[after]
         self._before = self.series.values[after - 1]
         self._change = self.series.values[after] - self._before
@@ -82,6 +84,19 @@ class CleanLikelihood:
             float(np.sum(np.log(mean_weight))),
             squares - mean_part**2 / mean_weight,
         )
+
+    def squares_of(self, theta: float, columns: Floats) -> tuple[float, list[float]]:
+        """log|R| and the residual sum of squares of other columns of values, array (k, rows), at a theta."""
+        drop = np.expm1(-theta * self._gaps)
+        one_plus = 2.0 + drop
+        spread = -drop * one_plus
+        first, before = columns[:, self.series.starts[:-1]], columns[:, self._after - 1]
+        error = columns[:, self._after] - before - drop * before
+        mean_weight = 1.0 + self._sums(-drop / one_plus)
+        mean_part = first + np.add.reduceat(error / one_plus, self._heads, axis=1)
+        squares = first**2 + np.add.reduceat(error * error / spread, self._heads, axis=1)
+        total = np.sum(squares - mean_part**2 / mean_weight, axis=1)
+        return float(np.sum(np.log(spread))), [float(value) for value in total]
 
     def deviance(self, log_theta: float) -> float:
         """Restricted deviance at theta = exp(log_theta) per step."""

@@ -375,11 +375,17 @@ def _not_reverting(
     walk = estimate.walk
     assert walk is not None
     if options.tolerance is not None:
-        v_ref = options.tolerance**2
-        return walk / v_ref, "diffusion", f"{estimate.method}, diffusion against tolerance", v_ref
+        # a tolerance far below or above all values must not leave the range of floats
+        v_ref = min(max(options.tolerance * options.tolerance, 1e-300), 1e300)
+        return min(walk / v_ref, 1e280), "diffusion", f"{estimate.method}, diffusion against tolerance", v_ref
     between = _between(rows)
     if between is not None and between < estimate.variance and walk > 0.0:
-        return walk / between, "diffusion", f"{estimate.method}, diffusion against subjects", between
+        return (
+            min(walk / between, 1e280),
+            "diffusion",
+            f"{estimate.method}, diffusion against subjects",
+            between,
+        )
     if corrected > 0.0:  # further from 0 than its own bias
         return raw, "fitted", f"{estimate.method}, unit root not rejected", None
     return options.prior, "prior", f"{estimate.method}, not reverting: prior", None

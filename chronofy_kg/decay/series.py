@@ -19,21 +19,28 @@ from chronofy_kg.decay.result import unit_in_days
 from chronofy_kg.errors import InputError
 
 __all__ = [
+    "FARTHEST",
+    "LEAST_GAP",
     "Rows",
     "Series",
     "Ticks",
+    "as_array",
     "read_codes",
     "read_names",
     "read_rows",
     "read_ticks",
     "read_values",
     "series_of",
+    "without_specks",
 ]
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 
 _MICROSECONDS_A_DAY = 86_400e6
+FARTHEST = 1e100  # further from 0 there are no times, only mistakes; rates and squares stay within range
+LEAST_GAP = 1e-100
+_LEAST_SHARE = 1e-30  # of the longest gap: squares of what is shorter would be lost, it is one instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,18 @@ class Series:
         return int(self.values.size - self.sizes.size)
 
 
+def as_array(what: str, items: Any) -> NDArray[Any]:
+    """Anything that numpy makes an array of.
+
+    Raises:
+        InputError: rows of different lengths, or nothing of the kind.
+    """
+    try:
+        return np.asarray(items)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} are no column: {error}") from None
+
+
 def read_ticks(times: Any, unit: str) -> Ticks:
     """Instants of any accepted form.
 
@@ -129,7 +148,7 @@ def read_ticks(times: Any, unit: str) -> Ticks:
         InputError: not one-dimensional, infinite, or not times at all.
     """
     days = unit_in_days(unit)
-    array = np.asarray(times)
+    array = as_array("times", times)
     if array.ndim != 1:
         raise InputError(f"times must be one-dimensional, got shape {array.shape}")
     if array.dtype == object and array.size:
@@ -141,6 +160,9 @@ def read_ticks(times: Any, unit: str) -> Ticks:
     if array.dtype.kind in "iub" and _fits_int64(array):
         return Ticks(array.astype(np.int64), 1.0, np.zeros(array.size, dtype=np.bool_))
     numbers = _floats("times", array)
+    far = np.flatnonzero(np.abs(numbers) > FARTHEST)
+    if far.size:
+        raise InputError(f"times hold {numbers[far[0]]} at index {int(far[0])}, beyond {FARTHEST:g}")
     return Ticks(numbers, 1.0, np.isnan(numbers))
 
 
@@ -150,7 +172,7 @@ def read_values(values: Any, size: int) -> Floats:
     Raises:
         InputError: another length than `size`, infinite, or not numbers.
     """
-    numbers = _floats("values", np.asarray(values))
+    numbers = _floats("values", as_array("values", values))
     if numbers.shape != (size,):
         raise InputError(f"values have shape {numbers.shape}, times {(size,)}")
     return numbers
@@ -176,7 +198,7 @@ def read_names(names: Any, size: int, what: str) -> tuple[Ints, list[Any]]:
     """
     if names is None:
         return np.zeros(size, dtype=np.int64), [None]
-    array = np.asarray(names)
+    array = as_array(what, names)
     if array.shape != (size,):
         raise InputError(f"{what} have shape {array.shape}, times {(size,)}")
     try:
@@ -222,7 +244,8 @@ def read_rows(times: Any, values: Any, subjects: Any, unit: str) -> Rows:
         warnings.append(f"{int(np.sum(~told))} row(s) that repeat another one exactly were dropped")
         clock, numbers, codes = clock[told], numbers[told], codes[told]
     gaps = np.zeros(clock.size)
-    gaps[1:] = _differences(clock) * ticks.length
+    gaps[1:] = np.where(codes[1:] == codes[:-1], _differences(clock) * ticks.length, 0.0)
+    gaps = without_specks(gaps)
     rows = _assemble(gaps, numbers, codes, tuple(warnings))
     ties = int(np.sum(rows.gaps == 0.0)) - (rows.starts.size - 1)
     if ties > 0:
@@ -266,6 +289,12 @@ def series_of(rows: Rows, *, own_scale: bool, step: float) -> Series:
         step=step,
         own_scale=own_scale,
     )
+
+
+def without_specks(gaps: Floats) -> Floats:
+    """The gaps, with 0 for those too short to be told from none."""
+    least = max(_LEAST_SHARE * float(gaps.max(initial=0.0)), LEAST_GAP)
+    return np.where(gaps < least, 0.0, gaps)
 
 
 def _assemble(gaps: Floats, values: Floats, codes: Ints, warnings: tuple[str, ...]) -> Rows:

@@ -19,7 +19,7 @@ from chronofy_kg.decay.durations import weibull_shape
 from chronofy_kg.decay.hashing import hash_rows
 from chronofy_kg.decay.poisson import NO_CHANGE_BOUND, exact_rate
 from chronofy_kg.decay.result import DecayFit, StateRate
-from chronofy_kg.decay.series import read_names, read_ticks
+from chronofy_kg.decay.series import as_array, read_names, read_ticks, without_specks
 from chronofy_kg.decay.states import insufficient, states_warning
 from chronofy_kg.decay.tally import SpellTally, by_code
 from chronofy_kg.errors import InputError
@@ -31,6 +31,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _SHAPE_RATIO = 6.63  # 1 % point of chi-square with one degree of freedom
 _SHAPE_FAR = 1.25  # in a million spells everything is significant
 _MOST_STATES = 50
+_LEAST_SHARE = 1e-12  # of the exposure: a state that took less has no rate to speak of
 _MOST_FOR_GAP = 100  # states of a matrix whose eigenvalues are still quick
 
 
@@ -39,6 +40,7 @@ class _Spells:
     """Clean spells sorted by subject and time: ticks from begin to end, and was it left?"""
 
     begin: NDArray[Any]
+    end: NDArray[Any]
     ticks: NDArray[Any]
     left: NDArray[np.bool_]
     owner: NDArray[np.int64]
@@ -216,20 +218,21 @@ def _read(times: Any, ends: Any, changed: Any, values: Any, subjects: Any, unit:
     if bool(np.any(ticks[use] < 0)):
         index = int(np.flatnonzero(use & (ticks < 0))[0])
         raise InputError(f"the spell at index {index} ends before it starts")
+    if ticks.dtype.kind == "f":
+        ticks = without_specks(ticks)
     order = np.lexsort((state, ticks, begin, owner))
     order = order[use[order]]
     return _Spells(
-        begin[order], ticks[order], left[order], owner[order], state[order], owners, states,
+        begin[order], end[order], ticks[order], left[order], owner[order], state[order], owners, states,
         starts.length, notes, subjects is None, values is not None,
     )  # fmt: skip
 
 
 def _tally(spells: _Spells) -> SpellTally:
     exits = by_code(spells.left.astype(np.int64), spells.state, spells.states)
-    end = spells.begin + spells.ticks
     follows = (
         (spells.owner[1:] == spells.owner[:-1])
-        & (spells.begin[1:] == end[:-1])
+        & (spells.begin[1:] == spells.end[:-1])
         & spells.left[:-1]
         & (spells.state[1:] != spells.state[:-1])
     )
@@ -266,8 +269,8 @@ def _by_state(tally: SpellTally) -> tuple[StateRate, ...]:
 
 def _gap(tally: SpellTally) -> Gap:
     """Spectral gap of the chain that the moves between states make up."""
-    exposed = _by_state(tally)
     count, exposure = tally.total_changes, tally.total_exposure
+    exposed = [one for one in _by_state(tally) if one.exposure > _LEAST_SHARE * exposure]
     factor = len(exposed) / (len(exposed) - 1.0) if len(exposed) > 1 else 2.0
     if not count:
         return Gap(0.0, 0.0, factor * NO_CHANGE_BOUND / exposure)
@@ -285,7 +288,7 @@ def _gap(tally: SpellTally) -> Gap:
 
 
 def _flags(changed: Any, size: int) -> NDArray[np.bool_]:
-    flags = np.asarray(changed)
+    flags = as_array("changed", changed)
     if flags.shape != (size,) or not bool(np.all(np.isin(flags, (False, True)))):
         raise InputError(f"changed must be {size} booleans")
     return flags.astype(np.bool_)

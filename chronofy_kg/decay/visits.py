@@ -18,7 +18,7 @@ from chronofy_kg.decay.hashing import hash_rows
 from chronofy_kg.decay.poisson import NO_CHANGE_BOUND, exact_rate, exact_sum
 from chronofy_kg.decay.profile import profile
 from chronofy_kg.decay.result import DecayFit, StateRate, Status
-from chronofy_kg.decay.series import read_codes, read_names, read_ticks
+from chronofy_kg.decay.series import as_array, read_codes, read_names, read_ticks, without_specks
 from chronofy_kg.decay.spells import with_gap
 from chronofy_kg.decay.states import differ, insufficient
 from chronofy_kg.errors import InputError
@@ -30,6 +30,7 @@ Floats: TypeAlias = NDArray[np.float64]
 _MOST_STATES = 6  # of a matrix with all its rates
 _MOST_WORK = 2_000_000
 _LEAST_CHANGES = 5
+_MOST_RATIO = 1e4  # of the ends of an interval: beyond, a rate is not known at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def fit_visits(
         return replace(fit, data_hash=visits.digest)
     fit = _changing(visits, count, unit) if count else _unchanged(visits, unit)
     by_state = _by_state(visits)
-    known = [one for one in by_state if one.changes >= _LEAST_CHANGES and one.ci[0] > 0.0]
+    known = [one for one in by_state if one.changes >= _LEAST_CHANGES and one.ci[1] < _MOST_RATIO * one.ci[0]]
     fit = replace(
         fit, by_state=by_state, data_hash=visits.digest, warnings=(*fit.warnings, *_differences(known))
     )
@@ -104,7 +105,7 @@ def read_visits(times: Any, values: Any, subjects: Any, unit: str) -> Visits:
     """
     ticks = read_ticks(times, unit)
     size = ticks.values.size
-    states = np.asarray(values)
+    states = as_array("values", values)
     if states.shape != (size,):
         raise InputError(f"values have shape {states.shape}, times {(size,)}")
     unknown = np.array([value is None or value != value for value in states.tolist()], dtype=np.bool_)
@@ -117,7 +118,9 @@ def read_visits(times: Any, values: Any, subjects: Any, unit: str) -> Visits:
     order = np.lexsort((code, clock, owner))
     clock, owner, code = clock[order], owner[order], code[order]
     mate = owner[1:] == owner[:-1]
-    steps = np.diff(clock)
+    steps = np.where(mate, np.diff(clock), 0)
+    if steps.dtype.kind == "f":
+        steps = without_specks(steps)
     clash = int(np.sum(mate & (steps == 0) & (code[1:] != code[:-1])))
     if clash:
         notes.append(f"{clash} visit(s) give two states for one time; they count as no time passed")

@@ -237,12 +237,19 @@ class TestStatuses:
         around = float(text.rsplit(" ", 1)[1])
         truth = CASES["trend_plus_ou"]["expect"]["detrended_true_beta"]
         assert truth / 2 < around < truth * 2
+        assert fit.beta_robust == pytest.approx(around, rel=5e-3)
+        assert fit.lr_trend is not None
+        assert fit.lr_trend > 12.0
+        assert fit.to_unit("w").beta_robust == pytest.approx(7 * fit.beta_robust)
 
     def test_a_level_shift_is_told(self) -> None:
         t, x = simulate(0.5, 200, seed=11)
-        assert not fit_decay(t, x).warnings
+        plain = fit_decay(t, x)
+        assert (plain.warnings, plain.beta_robust, plain.lr_trend) == ((), None, None)
         fit = fit_decay(t, x + 6.0 * (np.arange(200) >= 120))
         assert warned(fit, "level shift")
+        assert fit.beta_robust is not None
+        assert plain.beta / 2 < fit.beta_robust < 2 * plain.beta
 
     def test_an_outlier_is_left_out_and_said(self) -> None:
         t, x = simulate(0.25, 120, seed=2)
@@ -322,6 +329,18 @@ class TestArguments:
     def test_unknown_options_are_refused(self, options: dict[str, Any]) -> None:
         with pytest.raises(InputError):
             fit_decay([0.0, 1.0, 2.0], [1.0, 2.0, 1.5], **options)
+
+    def test_times_out_of_all_range_are_refused_and_specks_are_one_instant(self) -> None:
+        with pytest.raises(InputError, match="times hold 1e\\+101 at index 1"):
+            fit_decay([0.0, 1e101, 2.0], [1.0, 2.0, 1.5])
+        with pytest.raises(InputError, match="times are no column"):
+            fit_decay([0.0, [1.0]], [1.0, 2.0])
+        fit = fit_decay([0.0, 1e-160, 1.0, 2.0, 3.0], [0.0, 1.0, 0.5, 0.2, 0.9])
+        assert warned(fit, "another value for the same time")
+
+    def test_a_tolerance_far_from_all_values_is_no_overflow(self) -> None:
+        for tolerance in (1e-300, 1e300):
+            assert math.isfinite(fit_case(CASES["random_walk"], tolerance=tolerance).beta)
 
     def test_infinities_and_missing_values_are_refused(self) -> None:
         with pytest.raises(InputError, match="infinity at index 1"):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.facts import table_of, told
@@ -8,6 +11,7 @@ from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.facttypes import FactType, Priors, from_declaration
 from chronofy_kg.decay.fit import fit_decay
 from chronofy_kg.decay.learn import learn_types, types_seen
+from chronofy_kg.decay.numeric import fit_numeric
 from chronofy_kg.facts.model import Assertion
 from chronofy_kg.facts.table import FactTable
 
@@ -174,3 +178,58 @@ def test_the_row_type_of_two_spellings_is_one_type() -> None:
     ]
     found = learn(table_of(*rows))
     assert {name: row.n for name, row in found.items()} == {"caf\u00e9": 80}
+
+
+def many(name: str, seed: int, subjects: int = 3) -> list[Assertion]:
+    return [row for s in range(subjects) for row in readings(f"p{s}", name, 10 * seed + s)]
+
+
+def test_a_type_with_few_rows_borrows_from_the_others_and_says_so() -> None:
+    strong = [row for seed in range(4) for row in many(f"t{seed}", seed)]
+    weak = readings("p", "weak", 99, count=15)
+    alone, found = learn(table_of(*weak))["weak"], learn(table_of(*strong, *weak))
+    assert {found[f"t{seed}"].status for seed in range(4)} == {"ok"}
+    assert "learned from 4 types" in found["weak"].method
+    assert "prior-informed" in found["weak"].method
+    assert "learned from" not in alone.method
+    # the others lie near 0.2 a day, the declared prior at 0.0077
+    assert abs(math.log(found["weak"].beta / 0.2)) < abs(math.log(alone.beta / 0.2))
+    assert not any("prior" in found[f"t{seed}"].method for seed in range(4))
+
+
+def test_it_does_not_matter_which_types_are_fitted_together() -> None:
+    table = table_of(
+        *(row for seed in range(4) for row in many(f"t{seed}", seed)), *readings("p", "weak", 99, count=15)
+    )
+    rows = np.arange(len(table))
+    together = learn(table)
+    (later,) = learn_types(table, rows, TypeCatalog.of(together.values()), ["weak"])
+    assert later == together["weak"]
+    one_by_one = TypeCatalog()
+    for name in ("t0", "t1", "t2", "t3", "weak"):
+        one_by_one = one_by_one.with_types(learn_types(table, rows, one_by_one, [name]))
+    assert one_by_one.types["weak"] == together["weak"]
+
+
+def test_what_did_not_change_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[str] = []
+
+    def noted(rows: object, options: object) -> object:
+        fitted.append("fit")
+        return fit_numeric(rows, options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("chronofy_kg.decay.learn.fit_numeric", noted)
+    table = table_of(*readings("p", "egfr", 1), *readings("p", "bun", 2))
+    first = learn(table)
+    assert (len(fitted), len(first["egfr"].data_hash)) == (2, 32)
+    assert learn(table, TypeCatalog.of(first.values())) == first
+    assert len(fitted) == 2
+    again = learn(table, TypeCatalog.of(first.values()), rows=np.arange(len(table))[::-1])
+    assert (again, len(fitted)) == (first, 2)
+    more = table_of(*readings("p", "egfr", 1), *readings("p", "bun", 2, count=151))
+    second = learn(more, TypeCatalog.of(first.values()))
+    assert (second["egfr"], len(fitted)) == (first["egfr"], 3)
+    assert second["bun"] == replace(learn(more)["bun"], version=first["bun"].version + 1)
+    # another tolerance is another question
+    declared = from_declaration("egfr", "numeric", tolerance=0.3)
+    assert learn(table, TypeCatalog.of([declared]))["egfr"].data_hash != first["egfr"].data_hash

@@ -8,9 +8,13 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.stats import skewnorm
 
 from chronofy_kg.decay import (
+    Decay,
+    DelayedOnset,
     Exponential,
+    HalfLife,
     Linear,
     PowerLaw,
     Weibull,
@@ -18,6 +22,7 @@ from chronofy_kg.decay import (
     log_validity,
     rate_from_half_life,
     validity,
+    validity_interval,
 )
 from chronofy_kg.errors import InputError
 
@@ -42,6 +47,10 @@ BIG = 2_000 * 365.25
         (1.0, PowerLaw(1.5), 3.0, 0.125),
         (0.9, Weibull(scale=7.0, shape=1.5), 3.5, 0.6319696511939037),
         (0.95, Exponential(5.0), 1 / 24, 0.7713395288431032),
+        (0.8, HalfLife(7.0), 14.0, 0.2),
+        (0.8, DelayedOnset(location=5.0, spread=2.0), 5.0, 0.8),
+        (0.8, DelayedOnset(location=5.0, spread=2.0), 9.0, 0.8 * math.exp(-2.0)),
+        (0.8, DelayedOnset(location=-3.0, spread=2.0), 0.0, 0.8),
     ],
 )
 def test_known_values(q: float, beta: object, age: float, expected: float) -> None:
@@ -92,6 +101,11 @@ def test_an_age_of_nan_is_refused() -> None:
         lambda: Weibull(scale=0.0, shape=1.0),
         lambda: Weibull(scale=1.0, shape=math.inf),
         lambda: Exponential(-1.0),
+        lambda: HalfLife(0.0),
+        lambda: DelayedOnset(location=math.nan, spread=1.0),
+        lambda: DelayedOnset(location=0.0, spread=0.0),
+        lambda: DelayedOnset(location=0.0, spread=1.0, skew=math.inf),
+        lambda: DelayedOnset(location=1.7e308, spread=1.7e308, skew=1.0),
     ],
 )
 def test_families_refuse_bad_parameters(make: object) -> None:
@@ -100,13 +114,55 @@ def test_families_refuse_bad_parameters(make: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "family", [Exponential(0.3), Linear(0.1), PowerLaw(0.7), Weibull(scale=30.0, shape=2.0), Exponential(0.0)]
+    "family",
+    [
+        Exponential(0.3),
+        Linear(0.1),
+        PowerLaw(0.7),
+        Weibull(scale=30.0, shape=2.0),
+        Exponential(0.0),
+        HalfLife(9.0),
+    ],
 )
-def test_families_start_at_one_and_never_rise(family: Exponential) -> None:
+def test_families_start_at_one_and_never_rise(family: Decay) -> None:
     v = validity(1.0, family, np.linspace(0.0, 100.0, 101))
     assert v[0] == 1.0
     assert np.all(np.diff(v) <= 0.0)
     assert 0.0 <= float(validity(1.0, family, math.inf)) <= 1.0
+
+
+@pytest.mark.parametrize("skew", [-4.0, 0.0, 0.5, 4.0, 50.0])
+def test_a_delayed_onset_is_the_skew_normal_over_its_maximum(skew: float) -> None:
+    family = DelayedOnset(location=20.0, spread=6.0, skew=skew)
+    age = np.linspace(0.0, 80.0, 80_001)
+    curve = skewnorm.pdf(age, skew, 20.0, 6.0)
+    assert family.peak == pytest.approx(age[np.argmax(curve)], abs=2e-3)
+    assert validity(1.0, family, age) == pytest.approx(curve / curve.max(), abs=1e-6)
+    assert float(validity(0.7, family, family.peak)) == 0.7
+    assert float(validity(1.0, family, math.inf)) == 0.0
+    # far out, order is kept in log space
+    far = log_validity(1.0, family, [1e4, 2e4, 1e6])
+    assert np.all(np.diff(far) < 0.0)
+
+
+def test_a_life_that_began_before_it_was_seen_only_fades() -> None:
+    family = DelayedOnset(location=-10.0, spread=5.0, skew=1.0)
+    assert family.peak == 0.0
+    found = validity(1.0, family, np.linspace(0.0, 50.0, 51))
+    assert found[0] == 1.0
+    assert np.all(np.diff(found) < 0.0)
+
+
+def test_an_interval_of_beta_gives_one_of_validity() -> None:
+    low, high = validity_interval(
+        [0.8, 0.8, 0.8], [0.1, 0.0, 0.0], [0.2, math.inf, math.inf], [5.0, 5.0, 0.0]
+    )
+    assert low == pytest.approx([0.8 * math.exp(-1.0), 0.0, 0.8])
+    assert high == pytest.approx([0.8 * math.exp(-0.5), 0.8, 0.8])
+    assert [end.shape for end in validity_interval(0.5, 0.0, [0.1, 0.2], 1.0)] == [(2,), (2,)]
+    for ends in ((0.2, 0.1), (-0.1, 0.1), (0.1, math.nan), (math.nan, 0.1)):
+        with pytest.raises(InputError, match="beta"):
+            validity_interval(0.5, *ends, 1.0)
 
 
 def test_half_lives() -> None:
