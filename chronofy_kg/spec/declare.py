@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias, get_args
 
+from chronofy_kg.decay.declared import FAMILIES
 from chronofy_kg.spec.ast import Name, Number
 from chronofy_kg.spec.clauses import RuleDecl, Text
 from chronofy_kg.spec.diagnostics import Report, Span, did_you_mean
@@ -185,11 +186,12 @@ def _beta(attribute: Attribute, value: Number, report: Report, table: Table) -> 
 
 
 _Argument: TypeAlias = Literal["number", "time", "rate"]
+_KINDS: dict[str, _Argument] = {"number": "number", "days": "time", "per day": "rate"}
 _FAMILIES: dict[str, dict[str, _Argument]] = {
-    "weibull": {"shape": "number", "scale": "time"},
-    "linear": {"rate": "rate"},
-    "power": {"alpha": "number"},
+    name: {argument: _KINDS[kind] for argument, kind in known.items()}
+    for name, (_, known) in FAMILIES.items()
 }
+_OF_EITHER_SIGN = ("location", "skew")
 
 
 def _decay(attribute: Attribute, report: Report, table: Table) -> tuple[str, DecayDecl | None]:
@@ -228,7 +230,7 @@ def _argument(one: Argument, wanted: dict[str, _Argument], report: Report, table
         meant = did_you_mean(name, wanted)
         hint = f"did you mean {meant}?" if meant else f"it takes {' and '.join(wanted)}"
         report.error(one.name.span, "name", f"{name!r} is no argument of this family", hint=hint)
-    elif not 0 < value.value < math.inf:
+    elif not math.isfinite(value.value) or (value.value <= 0 and name not in _OF_EITHER_SIGN):
         report.error(value.span, "value", f"{name} is greater than 0")
     elif bool(value.unit) != (kind == "time") or (one.per is not None and kind != "rate"):
         example = {

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from chronofy_kg import decay
+from chronofy_kg.decay.declared import decay_text, make_decay
 from chronofy_kg.errors import SpecError, SpecTypeError
 from chronofy_kg.spec import parse_spec
 
@@ -96,9 +97,21 @@ def test_families_of_decay():
         "news": ("linear", {"rate": pytest.approx(0.1)}),
         "law": ("power", {"alpha": 1.5}),
     }
-    classes = {"weibull": decay.Weibull, "linear": decay.Linear, "power": decay.PowerLaw}
     for one in pack.facttypes.values():
-        assert classes[one.decay.family](**one.decay.arguments).log_survival(np.array([0.0]))[0] == 0
+        assert make_decay(one.decay.family, one.decay.arguments).log_survival(np.array([0.0]))[0] == 0
+
+
+def test_every_family_of_the_table_can_be_declared():
+    pack = parse_spec(
+        "facttype a: decay = half_life(days = 2 w)\n"
+        "facttype b: decay = onset(location = -1 d, spread = 5 d, skew = -0.5)"
+    )
+    made = [make_decay(one.decay.family, one.decay.arguments) for one in pack.facttypes.values()]
+    assert made == [decay.HalfLife(14.0), decay.DelayedOnset(-1.0, 5.0, -0.5)]
+    assert [decay_text(one) for one in made] == [
+        "half_life(days = 14 d)",
+        "onset(location = -1 d, spread = 5 d, skew = -0.5)",
+    ]
 
 
 @pytest.mark.parametrize(
