@@ -2,7 +2,8 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
-#   make soak          kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N for others)
+#   make soak          kill -9 in the middle of writes, 20 rounds on each engine, then 200 random histories on each
+#                      (ROUNDS=N and EXAMPLES=N for others)
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
 #                      (LINE=2026.08: the newest Neo4j, on JDK 21 or newer, in a folder of its own)
 SHELL := /bin/bash
@@ -43,6 +44,7 @@ test: $(READY)
 
 soak: $(READY)
 	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
+	@EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/pytest -q tests/store/test_stateful.py --hypothesis-profile=soak
 
 check: $(READY)
 	@echo "== Format and lint" && $(BIN)/ruff format --check . && $(BIN)/ruff check .

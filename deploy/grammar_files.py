@@ -23,7 +23,10 @@ import railroad
 ROOT = Path(__file__).resolve().parents[1]
 GRAMMAR = ROOT / "grammar"
 _NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?"
-_EBNF = re.compile(r'\s*(?:\(\*(?P<note>.*?)\*\)|"(?P<text>[^"]*)"|\'(?P<quote>[^\']*)\'|(?P<name>\w+)|(?P<sign>[=;|{}\[\]()]))', re.DOTALL)
+_EBNF = re.compile(
+    r'\s*(?:\(\*(?P<note>.*?)\*\)|"(?P<text>[^"]*)"|\'(?P<quote>[^\']*)\'|(?P<name>\w+)|(?P<sign>[=;|{}\[\]()]))',
+    re.DOTALL,
+)
 
 
 def _words(words: Iterable[str]) -> str:
@@ -34,7 +37,10 @@ def textmate() -> dict[str, Any]:
     """Return the editor grammar, in the order in which its patterns are tried."""
     table = json.loads((GRAMMAR / "operators.json").read_text(encoding="utf-8"))
     spellings = [word for level in table["levels"] for one in level["operators"] for word in one["spellings"]]
-    signs = sorted((re.escape(one) for one in {*spellings, "<-"} if not one.isidentifier()), key=lambda one: (-len(one), one))
+    signs = sorted(
+        (re.escape(one) for one in {*spellings, "<-"} if not one.isidentifier()),
+        key=lambda one: (-len(one), one),
+    )
     functions = [row["name"] for kind in ("functions", "windows") for row in table[kind]]
     units = "|".join(sorted(table["units"], key=lambda one: (-len(one), one)))
     patterns = [
@@ -70,7 +76,7 @@ class _Reader:
             if kind != "note":
                 self.tokens.append(("text" if kind == "quote" else kind, match.group(kind)))
         if text[at:].strip():
-            raise ValueError(f"not EBNF: {text[at:at + 40]!r}")
+            raise ValueError(f"not EBNF: {text[at : at + 40]!r}")
         self.at = 0
 
     def rules(self) -> list[tuple[str, railroad.Diagram]]:
@@ -104,7 +110,9 @@ class _Reader:
                 # `x { sep x }` is drawn as a loop over x.
                 if parts and inner.endswith(parts[-1][0]) and isinstance(repeated, railroad.Sequence):
                     between = repeated.items[:-1]
-                    loop = railroad.OneOrMore(parts[-1][1], between[0] if len(between) == 1 else railroad.Sequence(*between))
+                    loop = railroad.OneOrMore(
+                        parts[-1][1], between[0] if len(between) == 1 else railroad.Sequence(*between)
+                    )
                     parts[-1] = ("", loop)
                 else:
                     parts.append(("", railroad.ZeroOrMore(repeated)))
@@ -121,7 +129,9 @@ class _Reader:
         return items[0] if len(items) == 1 else railroad.Sequence(*items)
 
     def _key(self, first: int, last: int) -> str:
-        return "".join(f" {text!r}" if kind == "text" else f" {text}" for kind, text in self.tokens[first:last])
+        return "".join(
+            f" {text!r}" if kind == "text" else f" {text}" for kind, text in self.tokens[first:last]
+        )
 
 
 def diagrams() -> str:
@@ -129,10 +139,14 @@ def diagrams() -> str:
     rules = _Reader((GRAMMAR / "chronofy.ebnf").read_text(encoding="utf-8")).rules()
     out = io.StringIO()
     style = railroad.DEFAULT_STYLE.replace("hsl(30,20%,95%)", "#ffffff")
-    out.write('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Grammar of the spec language</title>\n')
+    out.write(
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Grammar of the spec language</title>\n'
+    )
     out.write(f"<style>{style}\nbody {{ font-family: sans-serif; margin: 2em; }}</style>\n</head>\n<body>\n")
     out.write("<h1>Grammar of the spec language</h1>\n")
-    out.write("<p>Drawn from <code>chronofy.ebnf</code>; the meaning of each construct is in <code>README.md</code>.</p>\n")
+    out.write(
+        "<p>Drawn from <code>chronofy.ebnf</code>; the meaning of each construct is in <code>README.md</code>.</p>\n"
+    )
     for name, diagram in rules:
         out.write(f'<h2 id="{html.escape(name)}">{html.escape(name)}</h2>\n')
         diagram.writeSvg(out.write)
