@@ -2,10 +2,10 @@
 #   make demo          answers on real facts, then a server until Ctrl-C (ONCE=1: exit after the answers)
 #   make test          all tests, on the embedded engine and on real Neo4j (needs Maven, JDK 17 and JDK 21 or newer)
 #   make check         format, lint, types, imports, sizes and the fast tests
-#   make soak          the long runs: soak-crash, kill -9 in the middle of writes, 20 rounds on each engine (ROUNDS=N);
-#                      soak-specs, 10,000 random formulas against their definition and RTAMT, 10 minutes of strange
-#                      texts (FORMULAS=N, MINUTES=N); soak-http, 20,000 fuzzed requests on each engine and ten minutes
-#                      of load (REQUESTS=N, SECONDS=N)
+#   make soak          the long runs: soak-crash, kill -9 in the middle of writes, 20 rounds on each engine, then 200
+#                      random histories on each (ROUNDS=N, EXAMPLES=N); soak-specs, 10,000 random formulas against
+#                      their definition and RTAMT, 10 minutes of strange texts (FORMULAS=N, MINUTES=N); soak-http,
+#                      20,000 fuzzed requests on each engine and ten minutes of load (REQUESTS=N, SECONDS=N)
 #   make openapi       write chronofy_kg/api/openapi.json anew; a test compares it with the application
 #   make grammar       the editor grammar and the railroad diagrams, from the data in grammar/
 #   make neo4j         a stand-alone Neo4j with Neo4j Browser and the demo's facts; make neo4j-stop ends it
@@ -50,6 +50,7 @@ soak: soak-crash soak-specs soak-http
 
 soak-crash: $(READY)
 	@$(BIN)/python benchmarks/crash_rounds.py --rounds $(or $(ROUNDS),20)
+	@EXAMPLES=$(or $(EXAMPLES),200) $(BIN)/pytest -q tests/store/test_stateful.py --hypothesis-profile=soak
 
 soak-specs: $(READY)
 	@$(BIN)/python benchmarks/rtamt_peer.py --make

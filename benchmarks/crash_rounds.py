@@ -81,7 +81,13 @@ class Neo4jEngine:
         }  # fmt: skip
 
     def kill(self) -> None:
+        """Kill the server and wait until it is gone: its port stays open while memory is given back."""
         os.kill(self.server.pid, signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE_S
+        while self.deploy.is_alive(self.server):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"process {self.server.pid} does not end")
+            time.sleep(0.01)
 
     def revive(self) -> None:
         if not self.deploy.is_alive(self.server):

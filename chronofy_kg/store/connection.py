@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from neo4j import Driver, GraphDatabase, ManagedTransaction, NotificationMinimumSeverity, Session
-from neo4j.exceptions import ClientError, ConstraintError
+from neo4j.exceptions import ClientError, ConstraintError, DriverError, Neo4jError
 
 from chronofy_kg.errors import StoreUnavailableError
 from chronofy_kg.store.address import StoreAddress
 from chronofy_kg.store.embedded import Embedded, is_kept, open_embedded
-from chronofy_kg.store.errors import told_errors
+from chronofy_kg.store.errors import engine_message, is_passing, told_errors
 from chronofy_kg.store.rows import Columns
 from chronofy_kg.store.statements import chunks, statement
 
@@ -29,6 +29,7 @@ T = TypeVar("T")
 Records = list[dict[str, Any]]
 
 _CONNECT_S = 5.0
+_GREET_PAUSE_S = 0.1
 _RETRY_S = 15.0
 _CONSTRAINT_TRIES = 5
 
@@ -116,13 +117,31 @@ class Connection:
             notifications_min_severity=NotificationMinimumSeverity.OFF,
         )
         try:
-            # Outside of a managed transaction, so that it fails at once where nothing answers.
-            with driver.session(database=self.database) as session:
-                session.run("RETURN 1").consume()
+            self._greet(driver)
         except BaseException:
             driver.close()
             raise
         return driver
+
+    def _greet(self, driver: Driver) -> None:
+        """Wait for a first answer; a server that starts or ends drops connections, so try again."""
+        deadline = time.monotonic() + _CONNECT_S
+        while True:
+            try:
+                # Outside of a managed transaction, so that it fails at once where nothing answers.
+                with driver.session(database=self.database) as session:
+                    session.run("RETURN 1").consume()
+            except (DriverError, Neo4jError) as problem:
+                if not is_passing(problem):
+                    raise
+                if time.monotonic() > deadline:
+                    raise StoreUnavailableError(
+                        f"the graph store at {self.address.shown} takes connections and does not serve them "
+                        f"(tried for {_CONNECT_S:g} s): {engine_message(problem)}"
+                    ) from None
+            else:
+                return
+            time.sleep(_GREET_PAUSE_S)
 
     def close(self) -> None:
         """Close the driver and give back the lease."""

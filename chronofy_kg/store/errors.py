@@ -12,13 +12,14 @@ from neo4j.exceptions import (
     Neo4jError,
     ServiceUnavailable,
     SessionExpired,
+    TransientError,
 )
 
 from chronofy_kg.errors import ChronofyError, StoreAuthError, StoreError, StoreUnavailableError
 from chronofy_kg.store.address import StoreAddress
 from chronofy_kg.store.disk import full_disk
 
-__all__ = ["StaleSnapshotError", "engine_message", "told_errors"]
+__all__ = ["StaleSnapshotError", "engine_message", "is_passing", "told_errors"]
 
 
 _LONGEST = 400
@@ -43,6 +44,24 @@ def engine_message(problem: Exception) -> str:
     """Return what the engine said, in one line of bounded length (it may repeat the query)."""
     text = " ".join(str(getattr(problem, "message", None) or problem).split())
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def is_passing(problem: Exception) -> bool:
+    """Whether a first answer failed as it does while a server starts or ends, and not for a wrong address.
+
+    A killed server's port stays open until the kernel has taken its memory back: the connection is taken,
+    then dropped. Where it is closed without an error the driver has no class for that, only words.
+    """
+    if isinstance(problem, TransientError):
+        return True
+    cause: BaseException | None = problem
+    while cause is not None:
+        if isinstance(cause, ConnectionResetError | ConnectionAbortedError | BrokenPipeError):
+            return True
+        cause = cause.__cause__
+    return isinstance(problem, ServiceUnavailable | SessionExpired) and any(
+        words in str(problem) for words in ("incomplete handshake", "defunct connection")
+    )
 
 
 @contextmanager

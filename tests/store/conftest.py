@@ -27,7 +27,10 @@ from chronofy_kg.facts.plan import plan_load, plan_retract
 from chronofy_kg.store import GraphStore, StoreAddress, Written
 
 ROOT = Path(__file__).resolve().parents[2]
-settings.register_profile("soak", max_examples=200, stateful_step_count=15, deadline=None, print_blob=True)
+EXAMPLES = int(os.environ.get("EXAMPLES", "200"))
+settings.register_profile(
+    "soak", max_examples=EXAMPLES, stateful_step_count=15, deadline=None, print_blob=True
+)
 
 
 def _load_deploy() -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,7 +16,7 @@ from support.cli import environment, start_cli
 from support.engine import end_engine
 
 from chronofy_kg.cli import main
-from chronofy_kg.store import GraphStore
+from chronofy_kg.store import GraphStore, connection
 
 SECRET = "not-the-password"
 Run = Callable[..., tuple[int, str]]
@@ -74,10 +75,10 @@ def listener(reply: bytes) -> Iterator[int]:
             with ExitStack() as kept:
                 while True:
                     try:
-                        connection = kept.enter_context(server.accept()[0])
-                        connection.recv(1_024)
-                        connection.sendall(reply)
-                        connection.shutdown(socket.SHUT_RDWR)
+                        peer = kept.enter_context(server.accept()[0])
+                        peer.recv(1_024)
+                        peer.sendall(reply)
+                        peer.shutdown(socket.SHUT_RDWR)
                     except OSError:
                         return
 
@@ -88,12 +89,27 @@ def listener(reply: bytes) -> Iterator[int]:
     thread.join()
 
 
-@pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""], ids=["http", "closed"])
+@pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"no\n"], ids=["http", "garbage"])
 def test_something_else_answers_at_the_address(run: Run, reply: bytes) -> None:
     with listener(reply) as port:
         code, line = run("--uri", f"bolt://127.0.0.1:{port}", "fit", "--show")
     assert code == 3
     assert line.startswith(f"chronofy-kg: the graph store at bolt://127.0.0.1:{port} cannot be reached: ")
+
+
+def test_a_server_that_drops_every_connection_is_tried_for_a_while(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "_CONNECT_S", 0.5)
+    with listener(b"") as port:
+        begun = time.monotonic()
+        code, line = run("--uri", f"bolt://127.0.0.1:{port}", "fit", "--show")
+    assert code == 3
+    assert line.startswith(
+        f"chronofy-kg: the graph store at bolt://127.0.0.1:{port} takes connections and does not serve them "
+        "(tried for 0.5 s): "
+    )
+    assert time.monotonic() - begun >= 0.5
 
 
 @pytest.mark.engine

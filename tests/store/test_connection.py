@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -70,6 +76,52 @@ def test_a_wrong_password_is_refused_in_one_line(
 def test_an_unknown_database_is_named(store: GraphStore) -> None:
     with pytest.raises(StoreUnavailableError, match="has no database 'nowhere'"):
         GraphStore.open(replace(_server(store), database="nowhere"))
+
+
+@contextmanager
+def dropping(port: int, first: int, *, reset: bool) -> Iterator[int]:
+    """A port that drops its first connections, as a server does that starts or ends, then passes them on."""
+
+    def serve(server: socket.socket, kept: ExitStack) -> None:
+        for number in itertools.count():
+            try:
+                peer = kept.enter_context(server.accept()[0])
+            except OSError:
+                return
+            if number < first:
+                if reset:
+                    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                else:
+                    peer.recv(1_024)
+                peer.close()
+                continue
+            engine = kept.enter_context(socket.create_connection(("127.0.0.1", port)))
+            for one, other in ((peer, engine), (engine, peer)):
+                threading.Thread(target=pass_on, args=(one, other), daemon=True).start()
+
+    def pass_on(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65_536):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+
+    with ExitStack() as kept, socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server, kept))
+        thread.start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
+def test_a_server_that_drops_the_first_connections_is_tried_again(store: GraphStore, reset: bool) -> None:
+    right = _server(store)
+    with (
+        dropping(int(right.uri.rpartition(":")[2]), first=3, reset=reset) as port,
+        GraphStore.open(replace(right, uri=f"bolt://127.0.0.1:{port}")) as opened,
+    ):
+        assert opened.cypher("RETURN 1", {}).rows == [[1]]
 
 
 @pytest.fixture

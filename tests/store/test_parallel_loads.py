@@ -50,7 +50,7 @@ def exported(kb: KnowledgeBase) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
-def test_eight_processes_load_one_file(
+def test_row_49_eight_processes_load_one_file(
     address: StoreAddress, tenant: str, tmp_path: Path, graph_of: Any, make_ledger: Any
 ) -> None:
     if address.is_embedded:  # a folder of its own: the eight race for its engine too

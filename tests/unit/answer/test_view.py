@@ -97,7 +97,7 @@ def test_an_open_interval_of_the_rate_gives_a_low_end_of_zero() -> None:
 
 
 @pytest.mark.parametrize(("minutes", "known"), [(4, True), (5, True), (6, False)])
-def test_an_observation_may_lie_as_far_ahead_as_clocks_differ(minutes: int, known: bool) -> None:
+def test_row_15_an_observation_may_lie_as_far_ahead_as_clocks_differ(minutes: int, known: bool) -> None:
     table = table_of(told("p", "x", 1, "2026-01-01", seen=f"2026-01-01T12:{minutes:02d}Z", type="fast"))
     view = build_view(table, TYPES, Moment(us("2026-01-01T12:00Z"), LATER, skew_us=300_000_000))
     assert len(view) == int(known)

@@ -33,7 +33,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["a.jsonl", "b.jsonl"]
 
 
-def test_reports_each_file_and_the_rate(run, kb, files):
+def test_row_10_reports_each_file_and_the_rate(run, kb, files):
     kb.replies["load"] = report(rows=1234, added=1234)
     ran = run("load", *files)
     assert ran.code == 0
