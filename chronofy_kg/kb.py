@@ -96,7 +96,9 @@ class KnowledgeBase:
         )
         self._snapshot = Snapshot(store, self.tenant, settings.data / "snapshots")
         self._types = TypeShelf(store, self.tenant, self._snapshot, self._priors, lambda: self._now())
-        self._loader = Loader(store, self.tenant, self._snapshot, self._types.catalog, lambda: self._now())
+        self._loader = Loader(
+            store, self.tenant, self._snapshot, self._types.catalog, lambda: self._now(), settings.load_batch
+        )
         self._shelf = SpecShelf(store, self.tenant, settings.gamma)
         self._corpus = Corpus(settings.data / "vectors", settings.embedder)
 

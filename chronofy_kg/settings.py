@@ -53,6 +53,9 @@ class Settings(BaseSettings):
     )
     host: str = Field("127.0.0.1", description="address that the server binds to")
     port: int = Field(8765, ge=0, le=65535, description="port of the server; 0 takes a free one")
+    load_batch: int = Field(
+        10_000, ge=100, le=100_000, description="most rows that one transaction of a load writes"
+    )
     max_body_bytes: int = Field(16_000_000, ge=1_000, description="largest HTTP body")
     max_rows: int = Field(50_000, ge=1, description="most rows of one load over HTTP")
     request_timeout_s: float = Field(

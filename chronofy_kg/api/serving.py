@@ -22,10 +22,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from chronofy_kg.api.access import KeyRing
 from chronofy_kg.api.app import create_app
 from chronofy_kg.api.problems import PROBLEM_TYPE, ProblemError, problem_reply
-from chronofy_kg.errors import InputError
+from chronofy_kg.api.waiting import StoreWatch, waiting_app
+from chronofy_kg.errors import InputError, StoreUnavailableError
 from chronofy_kg.kb import KnowledgeBase
+from chronofy_kg.settings import Settings
+from chronofy_kg.store import StoreAddress
 
-__all__ = ["serve"]
+__all__ = ["serve", "serve_from"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _GRACE_S = 10
@@ -78,14 +81,72 @@ def serve(
         _Server(config, f"http://{shown}:{bound}", on_ready, stop).run(sockets=[listener])
 
 
+def serve_from(
+    open_base: Callable[[], KnowledgeBase],
+    settings: Settings,
+    on_ready: Callable[[str], None] | None = None,
+    on_wait: Callable[[str, str], None] | None = None,
+    *,
+    stop: threading.Event | None = None,
+) -> None:
+    """Serve as `serve` does, also where the store is a server that does not answer yet.
+
+    Until it does, `/healthz/live` answers 200 and all else 503. A store that refuses the user, or an
+    embedded one that cannot start, is not waited for.
+
+    Args:
+        open_base: opens the knowledge base, which is closed at the end.
+        settings: those that it is opened with.
+        on_ready: as of `serve`.
+        on_wait: called with the URL and the reason where the store is to be waited for.
+        stop: as of `serve`.
+
+    Raises:
+        StoreError: there is nothing to wait for.
+        InputError: as of `serve`.
+    """
+    try:
+        kb: KnowledgeBase | None = open_base()
+    except StoreUnavailableError as problem:
+        address = StoreAddress(settings.uri)
+        if address.is_embedded:
+            raise
+        address.check()
+        kb = _waited(open_base, settings, problem, on_wait, stop)
+    if kb is not None:
+        with kb:
+            serve(kb, on_ready=on_ready, stop=stop)
+
+
+def _waited(
+    open_base: Callable[[], KnowledgeBase],
+    settings: Settings,
+    problem: StoreUnavailableError,
+    on_wait: Callable[[str, str], None] | None,
+    stop: threading.Event | None,
+) -> KnowledgeBase | None:
+    """Return the knowledge base once its store answers; None where a signal or `stop` came first."""
+    address = _ip_address(settings.host)
+    with _listen(str(address), settings.port) as listener:
+        shown = f"[{address}]" if address.version == 6 else str(address)
+        watch = StoreWatch(open_base, problem)
+
+        def tell(url: str) -> None:
+            if on_wait is not None:
+                on_wait(url, str(problem))
+
+        config = uvicorn.Config(
+            waiting_app(watch), http=_Protocol, ws="none", lifespan="off", loop="asyncio", log_config=None,
+            access_log=False, server_header=False, proxy_headers=False,
+        )  # fmt: skip
+        url = f"http://{shown}:{listener.getsockname()[1]}"
+        _Server(config, url, tell, watch.ended, stop).run(sockets=[listener])
+    return watch.result()
+
+
 def _address(kb: KnowledgeBase, host: str) -> tuple[str, bool]:
     """Return the address to bind to, and whether requests need a key."""
-    try:
-        address = ipaddress.ip_address("127.0.0.1" if host.lower() == "localhost" else host.strip("[]"))
-    except ValueError:
-        raise InputError(
-            f"will not bind to {host!r}: it is no IP address; use 127.0.0.1 for this machine only"
-        ) from None
+    address = _ip_address(host)
     now = time.time_ns() // 1_000
     closed = any(key.is_good(now) for key in kb.store.keys.all())
     if not closed and not address.is_loopback:
@@ -94,6 +155,15 @@ def _address(kb: KnowledgeBase, host: str) -> tuple[str, bool]:
             "127.0.0.1, ::1 or localhost, or make a key first: chronofy-kg keys create"
         )
     return str(address), closed
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    try:
+        return ipaddress.ip_address("127.0.0.1" if host.lower() == "localhost" else host.strip("[]"))
+    except ValueError:
+        raise InputError(
+            f"will not bind to {host!r}: it is no IP address; use 127.0.0.1 for this machine only"
+        ) from None
 
 
 def _listen(address: str, port: int) -> socket.socket:
@@ -119,10 +189,11 @@ class _Server(uvicorn.Server):
         config: uvicorn.Config,
         url: str,
         on_ready: Callable[[str], None] | None,
-        stop: threading.Event | None,
+        *stops: threading.Event | None,
     ) -> None:
         super().__init__(config)
-        self._url, self._on_ready, self._stop = url, on_ready, stop
+        self._url, self._on_ready = url, on_ready
+        self._stops = [stop for stop in stops if stop is not None]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -130,7 +201,7 @@ class _Server(uvicorn.Server):
             self._on_ready(self._url)
 
     async def on_tick(self, counter: int) -> bool:
-        if self._stop is not None and self._stop.is_set():
+        if any(stop.is_set() for stop in self._stops):
             self.should_exit = True
         return await super().on_tick(counter)
 

@@ -112,14 +112,17 @@ class Session:
                 raise typer.BadParameter(on_one_line(error)) from None
         return self._settings
 
-    @contextmanager
-    def knowledge_base(self) -> Iterator[KnowledgeBase]:
-        """Open the knowledge base for the length of a block."""
+    def opened(self) -> KnowledgeBase:
+        """Open the knowledge base; whoever asked closes it."""
         settings, notes = self.settings, self.output.notes
         # The embedded engine takes seconds to start; a person should see that something happens.
         with notes.status("opening the graph store") if notes.is_terminal else nullcontext():
-            kb = open_kb(settings)
-        with kb:
+            return open_kb(settings)
+
+    @contextmanager
+    def knowledge_base(self) -> Iterator[KnowledgeBase]:
+        """Open the knowledge base for the length of a block."""
+        with self.opened() as kb:
             yield kb
 
     def instant(self, option: str, text: str | None) -> int | None:

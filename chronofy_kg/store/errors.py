@@ -23,6 +23,7 @@ __all__ = ["StaleSnapshotError", "engine_message", "is_passing", "told_errors"]
 
 
 _LONGEST = 400
+_NO_MEMORY = ("OutOfMemory", "MemoryPool")  # of a server's codes for a transaction that is too large
 
 
 class StaleSnapshotError(StoreError):
@@ -90,7 +91,12 @@ def told_errors(address: StoreAddress, *, writing: bool = False) -> Iterator[Non
             f"the graph store at {address.shown} refused: {engine_message(problem)}"
         ) from problem
     except (DriverError, Neo4jError) as problem:
-        raise StoreError(f"the graph store at {address.shown} failed: {engine_message(problem)}") from problem
+        hint = ""
+        if any(word in (getattr(problem, "code", None) or "") for word in _NO_MEMORY):
+            hint = "; write less in one transaction: set CHRONOFY_KG_LOAD_BATCH lower"
+        raise StoreError(
+            f"the graph store at {address.shown} failed: {engine_message(problem)}{hint}"
+        ) from problem
 
 
 @contextmanager

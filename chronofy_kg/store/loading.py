@@ -22,7 +22,6 @@ __all__ = ["Loaded", "Loader", "Progress"]
 
 #: Called with what is done, rows done, and rows in all or None.
 Progress = Callable[[str, int, int | None], None]
-_BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +42,7 @@ class Loader:
         snapshot: of the same tenant; each batch is planned on its newest state.
         catalog: returns the fact types in force.
         clock: returns now in microseconds since 1970.
+        batch: most rows that one transaction writes.
     """
 
     def __init__(
@@ -52,9 +52,10 @@ class Loader:
         snapshot: Snapshot,
         catalog: Callable[[], TypeCatalog],
         clock: Callable[[], int],
+        batch: int = 10_000,
     ) -> None:
         self._store, self._tenant, self._snapshot = store, tenant, snapshot
-        self._catalog, self._now = catalog, clock
+        self._catalog, self._now, self._batch = catalog, clock, batch
 
     def load(self, told: FactTable, on_progress: Progress | None = None) -> Loaded:
         """Write rows in batches; each batch is acknowledged as a whole."""
@@ -62,7 +63,8 @@ class Loader:
         told = self._snapshot.adopt(told)
         # A key's statements in one batch, in their order: its facts are then written once.
         order = np.argsort(key_codes(told), kind="stable")
-        batches = (told.take(order[start : start + _BATCH]) for start in range(0, len(told), _BATCH))
+        starts = range(0, len(told), self._batch)
+        batches = (told.take(order[start : start + self._batch]) for start in starts)
         planners = (partial(self._plan, batch=batch) for batch in batches)
         for plan in self._snapshot.write_each(planners, self.many, self._now):
             added += len(plan.new)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from neo4j.exceptions import Neo4jError
 
-from chronofy_kg.facts import FactTable, TableBuilder
+from chronofy_kg.errors import InputError, StoreError
+from chronofy_kg.facts import OPEN_US, FactTable, TableBuilder
+from chronofy_kg.facts.model import Assertion
 from chronofy_kg.facts.plan import Plan, plan_load
-from chronofy_kg.store import GraphStore, Snapshot
+from chronofy_kg.kb import KnowledgeBase
+from chronofy_kg.settings import load_settings
+from chronofy_kg.store import GraphStore, Snapshot, StoreAddress
+from chronofy_kg.store.errors import told_errors
 
 pytestmark = pytest.mark.engine
 Planner = Callable[[FactTable], Plan]
@@ -137,3 +144,36 @@ def test_readers_need_not_wait_for_a_writer(store: GraphStore, tenant: str, told
     read.set()
     writer.join(20)
     assert len(mine.current()[0]) == 6
+
+
+def test_row_48_a_load_is_written_in_batches_of_the_size_that_is_set(
+    store: GraphStore, tenant: str, tmp_path: Path
+) -> None:
+    settings = load_settings(data=tmp_path, tenant=tenant, embedder="none", load_batch=100)
+    rows = [
+        Assertion(subject=f"s{n}", predicate="p", value=n, valid_from=0, valid_to=OPEN_US, observed_at=0)
+        for n in range(250)
+    ]
+    kb = KnowledgeBase(store, settings)
+    kb.load(rows)
+    told = kb.cypher(
+        "MATCH (:Fact {tenant: $tenant})-[a:ASSERTED_BY]->() RETURN a.added_seq AS seq, count(a) AS rows "
+        "ORDER BY seq",
+        {"tenant": tenant},
+    )
+    assert [count for _, count in told.rows] == [100, 100, 50]
+    with pytest.raises(InputError, match="load_batch"):
+        load_settings(load_batch=1)
+
+
+def test_row_48_a_transaction_that_is_too_large_says_what_to_set() -> None:
+    address = StoreAddress("bolt://127.0.0.1:7687", "neo4j", None, None, Path())
+    problem = Neo4jError._hydrate_neo4j(
+        code="Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+        message="The allocation of an extra 2.0 MiB would use more than the limit 1.0 MiB.",
+    )
+    with (
+        pytest.raises(StoreError, match=r"2\.0 MiB .*; .*CHRONOFY_KG_LOAD_BATCH lower"),
+        told_errors(address),
+    ):
+        raise problem

@@ -132,13 +132,18 @@ def serve(
     """Serve the HTTP API until Ctrl-C.
 
     Prints its address on stderr when it is ready, with --json on stdout, and logs each request as a line of
-    JSON on stderr. Questions are answered by words and graph while the model is still loading.
+    JSON on stderr. Questions are answered by words and graph while the model is still loading. A Neo4j that
+    does not answer yet is waited for, and told as 503 meanwhile.
     """
     session.flags |= {"host": host, "port": port}
     run_server, configure_logs = _server()
     configure_logs(session.settings.log_level)
-    with session.knowledge_base() as kb:
-        run_server(kb, on_ready=lambda url: _announce(session, url))
+    run_server(
+        session.opened,
+        session.settings,
+        lambda url: _announce(session, url),
+        lambda url, why: session.output.note(f"{why}; waiting for it at {url}"),
+    )
     session.output.note("stopped")
 
 
@@ -149,7 +154,7 @@ def _server() -> tuple[Callable[..., None], Callable[[str], object]]:
     """
     try:
         from chronofy_kg.api import configure_logs
-        from chronofy_kg.api import serve as run_server
+        from chronofy_kg.api import serve_from as run_server
     except ModuleNotFoundError as error:
         if error.name in ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client"):
             raise InputError(
