@@ -263,7 +263,9 @@ class RatesOut(BaseModel):
     tolerance: float | None
     decay: str | None = Field(description="the declared family of decay, null for the exponential one")
     declared: bool
-    data_hash: str = Field(description="of the rows and options of the fit behind it, empty where there was none")
+    data_hash: str = Field(
+        description="of the rows and options of the fit behind it, empty where there was none"
+    )
     warnings: list[str]
     version: int = Field(description="0 before the first fit or declaration")
 
