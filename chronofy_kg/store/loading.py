@@ -107,8 +107,8 @@ class Loader:
         _, last = self._snapshot.current()
         if last >= instant:
             raise ConflictError(
-                f"the tenant changed at {format_instant(last)}, after what is to be restored; a fact type that "
-                "is declared one or many is a change too: restore into a new tenant, put its specs afterwards"
+                f"the tenant changed at {format_instant(last)}, after what is to be restored; a fact type "
+                "declared one or many is a change too: restore into a new tenant, then put its specs"
             )
 
     def many(self, table: FactTable) -> NDArray[np.bool_]:

@@ -122,7 +122,7 @@ def test_a_restore_never_records_at_another_instant_because_of_a_declaration(tol
         before = history(kb)
     with open_kb(data, "declared-first") as kb:
         kb.put_spec("types", "facttype p: categorical, many\n")
-        with pytest.raises(ConflictError, match="put its specs afterwards"):
+        with pytest.raises(ConflictError, match="then put its specs"):
             kb.load(tmp_path / "out.jsonl", restore=True)
         assert history(kb) == []
     with open_kb(data, "declared-later") as kb:
