@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chronofy_kg.decay.catalog import TypeCatalog
 from chronofy_kg.decay.learn import types_seen
-from chronofy_kg.errors import InputError
+from chronofy_kg.errors import ConflictError, InputError
 from chronofy_kg.facts.plan import Plan, check_replay, key_codes, plan_load, plan_replay
 from chronofy_kg.facts.table import FactTable
 from chronofy_kg.facts.time import format_instant
@@ -94,6 +94,7 @@ class Loader:
             raise InputError(f"recorded_at {format_instant(last)} lies in the future")
         added = retired = 0
         for instant in check_replay(known, told).tolist():
+            self._refuse_later_change(instant)
             plan = self._snapshot.write(
                 partial(plan_replay, told=told, instant=instant), self.many, partial(int, instant)
             )
@@ -102,6 +103,15 @@ class Loader:
                 on_progress("restore", len(known) + added, len(told))
         self._note_types(told)
         return Loaded(added, len(told) - added, retired)
+
+    def _refuse_later_change(self, instant: int) -> None:
+        """Refuse a replay at an instant that the tenant has passed: it would be recorded at another one."""
+        _, last = self._snapshot.current()
+        if last >= instant:
+            raise ConflictError(
+                f"the tenant changed at {format_instant(last)}, after what is to be restored; a fact type "
+                "declared one or many is a change too: restore into a new tenant, then put its specs"
+            )
 
     def many(self, table: FactTable) -> NDArray[np.bool_]:
         """Whether each row is of `many`; read anew for each write, as declarations take a sequence number."""

@@ -185,6 +185,6 @@ def test_an_export_restored_into_the_other_engine_is_the_same_graph(
     }
     assert min(states.values()) > 0, states
     kinds = [json.loads(pair)[2] for pair in pairs]
-    assert {"SUPERSEDES", "RESUMES", "ASSERTED_BY", "OBJECT", "SUBJECT", "OF_TYPE"} == set(kinds)
+    assert {"SUPERSEDES", "RESUMES", "ASSERTED_BY", "OBJECT", "SUBJECT", "OF_TYPE"} <= set(kinds)
     told_back = [json.loads(pair)[5] for pair in pairs if json.loads(pair)[2] == "ASSERTED_BY"]
     assert sum(edge["retired_at_us"] != OPEN_US for edge in told_back) == 5

@@ -116,6 +116,21 @@ def test_a_restore_needs_an_empty_tenant_and_no_future(told, data, tmp_path):
         kb.load(tmp_path / "out.jsonl", restore=True)
 
 
+def test_a_restore_never_records_at_another_instant_because_of_a_declaration(told, data, tmp_path):
+    with open_kb(data, "told") as kb:
+        kb.export(tmp_path / "out.jsonl")
+        before = history(kb)
+    with open_kb(data, "declared-first") as kb:
+        kb.put_spec("types", "facttype p: categorical, many\n")
+        with pytest.raises(ConflictError, match="then put its specs"):
+            kb.load(tmp_path / "out.jsonl", restore=True)
+        assert history(kb) == []
+    with open_kb(data, "declared-later") as kb:
+        kb.load(tmp_path / "out.jsonl", restore=True)
+        kb.put_spec("types", "facttype p: categorical, many\n")
+        assert history(kb) == before
+
+
 def test_export_and_restore_from_the_command_line(told, data, run, tmp_path):
     store = ("--data", str(data))
     ran = run(*store, "--tenant", "told", "export")
