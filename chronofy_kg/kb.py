@@ -37,7 +37,7 @@ from chronofy_kg.facts.model import Assertion, Fact, fact_id
 from chronofy_kg.facts.plan import Plan, plan_retract
 from chronofy_kg.facts.readers import ColumnMapping, ReadOptions, RowError, as_mapping, read_table
 from chronofy_kg.facts.table import FactTable, TableBuilder
-from chronofy_kg.facts.time import OPEN_US, parse_instant
+from chronofy_kg.facts.time import OPEN_US, parse_moment
 from chronofy_kg.facts.writers import Profile, check_form, write_file, write_table
 from chronofy_kg.retrieval.corpus import Corpus
 from chronofy_kg.retrieval.rank import Mode
@@ -559,7 +559,7 @@ class KnowledgeBase:
 
     def _instant(self, when: When) -> int:
         """Return an instant in microseconds; text is ISO 8601, without an offset in the default zone."""
-        return parse_instant(when, zone=self.settings.default_zone).us if isinstance(when, str) else when
+        return parse_moment(when, zone=self.settings.default_zone) if isinstance(when, str) else when
 
     def _keys(self, ids: Sequence[str]) -> list[tuple[str, str]]:
         rows = self._store.named("fact_keys", tenant=self.tenant, ids=list(ids)).rows

@@ -16,6 +16,14 @@ from chronofy_kg.api.problems import KINDS
 from chronofy_kg.settings import Settings
 
 DOCUMENT = create_app(SimpleNamespace(settings=Settings())).openapi()  # type: ignore[arg-type]
+_FORMS = {
+    "application/json",
+    "application/ld+json",
+    "application/x-ndjson",
+    "image/png",
+    "image/svg+xml",
+    "text/plain",
+}
 OPERATIONS = [(m, p, o) for p, found in DOCUMENT["paths"].items() for m, o in found.items()]
 
 
@@ -59,7 +67,7 @@ def test_every_route_is_described(method: str, path: str, operation: dict[str, A
             assert example["value"]["type"] == KINDS[slug].uri
             assert status in ("default", str(KINDS[slug].status))
     good = operation["responses"]["202" if operation["operationId"] == "start_job" else "200"]["content"]
-    assert set(good) <= {"application/json", "application/ld+json", "application/x-ndjson", "text/plain"}
+    assert set(good) <= _FORMS
     if "application/json" in good:
         schema = good["application/json"]["schema"]
         assert all(one["$ref"] for one in schema.get("anyOf", [schema]))
