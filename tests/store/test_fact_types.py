@@ -14,8 +14,7 @@ from chronofy_kg.facts.model import Assertion
 from chronofy_kg.facts.time import DAY_US, OPEN_US
 from chronofy_kg.kb import KnowledgeBase
 from chronofy_kg.settings import load_settings
-from chronofy_kg.spec import FactTypeDecl
-from chronofy_kg.spec.model import DecayDecl
+from chronofy_kg.spec import parse_spec
 from chronofy_kg.store import GraphStore
 
 pytestmark = pytest.mark.engine
@@ -117,11 +116,7 @@ def test_a_declared_family_reaches_validity_bound_and_valid_until(
     kb = open_kb()
     kb.load(visits(1, first=50))  # seen ten days before AT
     kb._types.declare(
-        [
-            FactTypeDecl(
-                "status", "categorical", "one", decay=DecayDecl("weibull", {"shape": 2.0, "scale": 30.0})
-            )
-        ]
+        parse_spec("facttype status: categorical, one, decay = weibull(shape = 2, scale = 30 d)")
     )
     answer = kb.query(pattern=Pattern("p", "status"), at=AT)
     value = math.exp(-((10 / 30) ** 2))
