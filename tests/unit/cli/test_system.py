@@ -100,12 +100,17 @@ def test_demo_is_run_with_the_settings(run, monkeypatch):
 def serving(monkeypatch, act) -> None:
     """Put `act` in the place of the server."""
     module = ModuleType("chronofy_kg.api")
-    module.serve, module.configure_logs = act, lambda level: None
+    module.serve_from, module.configure_logs = act, lambda level: None
     monkeypatch.setitem(sys.modules, "chronofy_kg.api", module)
 
 
 def test_serve_announces_its_address_and_says_when_it_stopped(run, kb, monkeypatch):
-    serving(monkeypatch, lambda kb, on_ready: on_ready("http://127.0.0.1:9999"))
+    def serve(open_base, settings, on_ready, on_wait):
+        with open_base() as opened:
+            assert (opened, settings) == (kb, kb.settings)
+            on_ready("http://127.0.0.1:9999")
+
+    serving(monkeypatch, serve)
     ran = run("serve", "--host", "localhost", "--port", "0")
     assert (ran.code, ran.out) == (0, "")
     lines = ran.err.splitlines()
