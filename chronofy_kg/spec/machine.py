@@ -34,7 +34,7 @@ from chronofy_kg.spec.ast import (
 )
 from chronofy_kg.spec.clocks import Clock, PointClock, UniformClock
 from chronofy_kg.spec.numbers import number_value
-from chronofy_kg.spec.recursion import operands_of, own_parts
+from chronofy_kg.spec.recursion import evaluation_order, operands_of, own_parts
 from chronofy_kg.spec.statistics import MOMENTS, least_of, level_of
 from chronofy_kg.spec.trace import Floats
 
@@ -214,25 +214,10 @@ def compile_tree(
         length: how many samples will come, where that is known; windows need no more room.
     """
     builder = _Builder(slots, offsets, ranges, length)
-    for node in _order(root, slots):
+    # What is below an input is not a part of the program.
+    for node in evaluation_order(root, lambda node: () if id(node) in slots else node.children):
         builder.add(node)
     return builder.program(builder.places[id(root)])
-
-
-def _order(root: Node, slots: Mapping[int, int]) -> list[Node]:
-    """The nodes below inputs left out."""
-    found: list[Node] = []
-    seen: set[int] = set()
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            found.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in reversed(() if id(node) in slots else node.children))
-    return found
 
 
 class _Builder:

@@ -6,6 +6,8 @@ have values of their own, over the whole trace at once, and are its operands her
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from chronofy_kg.spec.ast import Name, Node, Recursive, postorder
 
 __all__ = ["evaluation_order", "operands_of", "own_parts"]
@@ -33,8 +35,13 @@ def operands_of(node: Node) -> tuple[Node, ...]:
     return tuple(outer.values())
 
 
-def evaluation_order(root: Node) -> list[Node]:
-    """Return the nodes of a tree that are evaluated over a whole trace, operands first, each once."""
+def evaluation_order(root: Node, operands: Callable[[Node], Sequence[Node]] = operands_of) -> list[Node]:
+    """Return the nodes of a tree that are evaluated, operands first, each once.
+
+    Args:
+        root: the tree.
+        operands: what has to be evaluated before a node; by default over a whole trace.
+    """
     found: list[Node] = []
     seen: set[int] = set()
     stack: list[tuple[Node, bool]] = [(root, False)]
@@ -45,5 +52,5 @@ def evaluation_order(root: Node) -> list[Node]:
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((child, False) for child in reversed(operands_of(node)))
+            stack.extend((child, False) for child in reversed(operands(node)))
     return found
